@@ -70,6 +70,7 @@ PAUSE_CAUSES: Final = {
     PauseCause.ORPHANED: "The code that declared it no longer does.",
     PauseCause.OWNER_REVOKED: "The last token of its agent was revoked.",
     PauseCause.QUOTA: "A quota was lowered, and the task exceeds it; the note names the quota.",
+    PauseCause.PREDECESSOR_DELETED: "A task that it runs after was deleted; the note names it.",
 }
 EVENTS: Final = {
     EventKind.TASK_CREATED: "A task was made.",

@@ -2,6 +2,8 @@
 
 Such a test measures something that depends on the load of the machine, for example the memory of a server; the mark
 names the reason: `@pytest.mark.serial("reason")`. All tests stay in one run with one summary.
+
+Also the order of a run: serial tests, then those marked `long`, then the others.
 """
 
 from __future__ import annotations
@@ -54,8 +56,9 @@ _LOCK: Final = RunLock(_RUN) if _RUN else None
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the serial tests: in the midst of a run the others would wait until the longest test has ended."""
-    items.sort(key=lambda item: item.get_closest_marker("serial") is None)
+    """Begin with the serial tests, since in the midst of a run the others would wait until the longest test has ended; then
+    the long ones, since a run would end with one of them alone."""
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("serial", "long")])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 
 from horae import InvalidSchedule
-from horae.schedule import Calendar, Cron, Every, Hours, Now, NthWeekday, Once, RRule, Schedule
+from horae.schedule import AnyOf, Calendar, Cron, Every, Hours, Now, NthWeekday, Once, RRule, Schedule
 
 ZONES = (
     "UTC",
@@ -115,6 +116,14 @@ def calendar_parts(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifiers) -> Schedule | None:
     """Any schedule; None where the drawn values are refused (an empty window, days that never come)."""
+    if draw(st.integers(0, 6)) == 0:
+        return draw(lists(given))
+    return draw(single_schedules(given))
+
+
+@st.composite
+def single_schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifiers) -> Schedule | None:
+    """Any schedule that is no list."""
     chosen = draw(given)
     kind = draw(st.sampled_from(["now", "once", "every", "cron", "calendar", "rrule"]))
     if kind in ("now", "once") and "repeat" in chosen:
@@ -133,6 +142,31 @@ def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifi
                 return RRule(draw(st.sampled_from(RULES)), tuple(draw(st.lists(moments, max_size=3))), **chosen)
             case _:
                 return Calendar(**draw(calendar_parts()), **chosen)
+    except InvalidSchedule:
+        return None
+
+
+part_modifiers = st.fixed_dictionaries(
+    {},
+    optional={
+        "zone": zones,
+        "gap": st.sampled_from(["next", "shift", "skip"]),
+        "fold": st.sampled_from(["first", "last", "both"]),
+    },
+)
+
+
+@st.composite
+def lists(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifiers) -> Schedule | None:
+    """A list of schedules; None where the drawn values are refused."""
+    own = draw(st.sampled_from([st.just({}), part_modifiers]))
+    drawn = draw(st.lists(single_schedules(own), min_size=2, max_size=5))
+    parts = [
+        replace(part, since="grid") if isinstance(part, Every) else part
+        for part in (each for each in drawn if each is not None)
+    ]
+    try:
+        return AnyOf(tuple(parts), **draw(given))
     except InvalidSchedule:
         return None
 

@@ -25,6 +25,7 @@ from bench.engine.samples import percentile
 from bench.lists.filling import LARGE_OWNER
 from bench.machine import load
 from bench.results import Bar, Row, Section, counted
+from horae.app.gc_tuning import interpreter_tuning
 from tests.servers.postgres import PostgresServer
 
 _LIMIT: Final = Bar("under", 80)
@@ -58,16 +59,16 @@ def _postgres(path: str) -> Iterator[str]:
 
 def measure_store(store: str, url: str, sizes: Sizes, runs: int) -> Section:
     load_before = load()
-    told = child.run(render_all, url=url, repetitions=sizes.repetitions)
-    rows = [_row(name, seen) for name, seen in told["pages"].items()]
-    largest = max(told["pages"], key=lambda name: told["pages"][name]["bytes"])
-    rows.append(counted(f"largest page, compressed: {largest}", told["pages"][largest]["bytes"], "bytes", HTML))
+    measured = child.run(render_all, url=url, repetitions=sizes.repetitions)
+    rows = [_row(name, seen) for name, seen in measured["pages"].items()]
+    largest = max(measured["pages"], key=lambda name: measured["pages"][name]["bytes"])
+    rows.append(counted(f"largest page, compressed: {largest}", measured["pages"][largest]["bytes"], "bytes", HTML))
     notes = [
         f"{sizes.repetitions} requests to each page, one at a time, without a network; the first one does not count.",
         f"Load of the machine: {load_before:.1f} before and {load():.1f} after. {_PROCESSOR} {_DOWNLOADS}",
     ]
-    if told["missing"]:
-        notes.append(f"Not measured, because the store has no id for them: {', '.join(told['missing'])}.")
+    if measured["missing"]:
+        notes.append(f"Not measured, because the store has no id for them: {', '.join(measured['missing'])}.")
     return Section(
         f"Console: p95 of pages at {sizes.tasks:,} tasks and {runs:,} runs on {store}", tuple(rows), tuple(notes)
     )
@@ -83,6 +84,8 @@ def _row(name: str, seen: dict[str, Any]) -> Row:
 
 def render_all(url: str, repetitions: int) -> dict[str, Any]:
     """Return the seconds and the compressed size of each page by viewer; runs in a process of its own."""
+    # As in the process of the API.
+    interpreter_tuning.acquire()
     return asyncio.run(_render_all(url, repetitions))
 
 
@@ -90,6 +93,7 @@ async def _render_all(url: str, repetitions: int) -> dict[str, Any]:
     pages: dict[str, Any] = {}
     missing: list[str] = []
     async with local_console(url) as console:
+        interpreter_tuning.dedicate_process()
         for name, owner in (("admin", None), ("member", LARGE_OWNER)):
             cookie = await console.sign_in(owner)
             addresses, missing = await find_addresses(console, cookie, await find_values(console, owner))

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from .app import Event, Horae, RunHandle, TaskFunction, TaskHandle
     from .app.mounted_console import console as console
     from .model.policy import Missed
+    from .model.policy import Notify as Notify
     from .model.policy import RetryPolicy as RetryPolicy
     from .model.run import Run, RunState
+    from .model.task import TaskPast as TaskPast
     from .priority_queue import PriorityQueue
     from .public import describe, parse, preview
+    from .schedule.after import Link as Link
+    from .schedule.after import after as after
     from .targets.function.context import Context
     from .targets.function.signals import Fail, Retry, Skip
 
@@ -29,6 +33,7 @@ __all__ = [
     "HoraeError",
     "InvalidSchedule",
     "InvalidTask",
+    "Link",
     "Missed",
     "NotFound",
     "PriorityQueue",
@@ -42,6 +47,8 @@ __all__ = [
     "StoreError",
     "TaskFunction",
     "TaskHandle",
+    "TaskPast",
+    "after",
     "console",
     "describe",
     "parse",
@@ -53,16 +60,20 @@ _LAZY_EXPORTS: Final = {
     "Horae": "app",
     "Missed": "model.policy",
     "PriorityQueue": "priority_queue",
+    "Notify": "model.policy",
     "RetryPolicy": "model.policy",
     "Run": "model.run",
     "RunHandle": "app",
     "RunState": "model.run",
     "TaskFunction": "app",
     "TaskHandle": "app",
+    "TaskPast": "model.task",
     "Context": "targets.function.context",
     "Fail": "targets.function.signals",
     "Retry": "targets.function.signals",
     "Skip": "targets.function.signals",
+    "Link": "schedule.after",
+    "after": "schedule.after",
     "console": "console",
     "describe": "public",
     "parse": "public",

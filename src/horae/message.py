@@ -23,6 +23,8 @@ class Message(_Pair):
         return super().__new__(cls, en, full_width(zh))
 
     def in_language(self, language: Language, **facts: object) -> str:
+        if not facts:
+            return (self.en if language == "en" else self.zh).format()
         texts = {
             name: fact.in_language(language) if isinstance(fact, Message) else fact for name, fact in facts.items()
         }

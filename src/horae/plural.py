@@ -10,9 +10,9 @@ from typing import Final
 _IRREGULAR: Final = {"addresses": "address", "entries": "entry"}
 NOUNS: Final = frozenset(
     {
-        "addresses", "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "entries", "errors", "functions",
-        "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "minutes", "nodes",
-        "numbers", "occurrences", "owners", "pairs", "periods", "requests", "rows", "runs", "seats", "seconds", "secrets",
+        "addresses", "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "destinations", "entries", "errors", "functions",
+        "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "links", "minutes", "nodes",
+        "notices", "numbers", "occurrences", "owners", "pairs", "periods", "reminders", "requests", "rows", "runs", "schedules", "seats", "seconds", "secrets",
         "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "views", "warnings", "webhooks",
         "weeks",
     }

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from .choices import Fold, Gap, Language
 from .clock import SystemClock
-from .schedule import Calendar, Cron, Every, Now, Once, RRule
-from .schedule.canonical import from_request
+from .schedule import After, AnyOf, Calendar, Cron, Every, Now, Once, RRule
 from .schedule.evaluate import NextSecond, Occurrences, find_fast_path, next_by_fast_path
 from .schedule.refusals import refuse
 from .schedule.text import parse_text
+from .schedule.text.request import ScheduleRequest, parse_when
 from .schedule.value import Past, Schedule, check_choices
 from .schedule.zones import find_zone
 
 MAX_FIRES: Final = 1_000_000
 _MAX_CACHED_TEXTS: Final = 1024
-_SCHEDULE_CLASSES: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule})
+_SCHEDULE_CLASSES: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule, AnyOf, After})
 _parsed_texts: dict[tuple[str, str | None], Schedule] = {}
 _questions: dict[str, dict[tuple[str | None, str, str], NextSecond]] = {}
 
 
-def parse(
-    text_or_mapping: str | Mapping[str, Any] | Schedule, *, zone: str | None = None, now: datetime | None = None
-) -> Schedule:
+def parse(text_or_mapping: ScheduleRequest, *, zone: str | None = None, now: datetime | None = None) -> Schedule:
     """Return the schedule for text in the schedule language, for canonical JSON as a mapping, or for a value as it is.
 
+    A list of these is one schedule that fires whenever one of them does.
     `zone` is used where the schedule names none. Relative words such as "tomorrow" count from `now`, by default the
     current instant. Input that cannot be parsed, or can never fire, raises `InvalidSchedule`.
     """
@@ -38,13 +37,13 @@ def parse(
         return known if known is not None else _parse_text(text_or_mapping, zone, now)
     if isinstance(text_or_mapping, Schedule):
         return text_or_mapping.with_defaults(_known_zone(zone))
-    if isinstance(text_or_mapping, Mapping):
-        return from_request(text_or_mapping).with_defaults(_known_zone(zone))
+    if isinstance(text_or_mapping, Mapping | list | tuple):
+        return parse_when(text_or_mapping, zone=_known_zone(zone), now=_instant_or_now("now", now)).schedule
     raise refuse("bad_input", value=type(text_or_mapping).__name__)
 
 
 def preview(  # noqa: PLR0913 - one question, with everything that may qualify it
-    schedule_or_text: str | Mapping[str, Any] | Schedule,
+    schedule_or_text: ScheduleRequest,
     *,
     zone: str | None = None,
     after: datetime | None = None,
@@ -69,7 +68,7 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
             return [] if instant is None else [instant]
     if zone.__class__ is not str and zone is not None:
         zone = _zone_name(zone)
-    after = SystemClock().now() if after is None else _check_instant("after", after)
+    after = _instant_or_now("after", after)
     # Comparing the class is cheaper than isinstance() with an abstract class.
     known = schedule_or_text.__class__ in _SCHEDULE_CLASSES
     schedule = cast("Schedule", schedule_or_text) if known else parse(schedule_or_text, zone=zone, now=after)
@@ -85,7 +84,7 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
 
 
 def describe(
-    schedule_or_text: str | Mapping[str, Any] | Schedule,
+    schedule_or_text: ScheduleRequest,
     *,
     language: Language = "en",
     zone: str | None = None,
@@ -100,9 +99,7 @@ def describe(
 
 
 def _parse_text(text: str, zone: str | None, now: datetime | None) -> Schedule:
-    reading = parse_text(
-        text, zone=_known_zone(zone), now=SystemClock().now() if now is None else _check_instant("now", now)
-    )
+    reading = parse_text(text, zone=_known_zone(zone), now=_instant_or_now("now", now))
     if not reading.relative:
         if len(_parsed_texts) >= _MAX_CACHED_TEXTS:
             _parsed_texts.clear()
@@ -129,6 +126,10 @@ def _zone_name(zone: object) -> str:
     if type(key) is not str:
         raise refuse("bad_value", key="zone", value=zone, wanted='the name of a zone such as "Europe/Berlin"')
     return key
+
+
+def _instant_or_now(name: str, moment: datetime | None) -> datetime:
+    return SystemClock().now() if moment is None else _check_instant(name, moment)
 
 
 def _check_instant(name: str, moment: datetime) -> datetime:

@@ -127,6 +127,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "HTTP 任务、webhook 和心跳可以访问的私有网络,例如 10.0.0.0/8",
     ),
     Setting(
+        "notify_host_schemas",
+        ("HORAE_NOTIFY_HOST_SCHEMAS",),
+        "list",
+        (),
+        "Services of messages that act on the node's machine and are allowed, such as syslog or dbus",
+        "允许使用的、会作用于节点所在机器的消息服务,例如 syslog 或 dbus",
+    ),
+    Setting(
         "api",
         ("HORAE_API",),
         "text",

@@ -29,6 +29,7 @@ from horae.service.service import Service
 from horae.settings import read_settings
 from horae.web.application import Application
 from horae.web.request_context import WebSettings
+from tests.unit.notifiers.recording_notifier import RecordingNotifier
 
 TASK: Final[dict[str, Any]] = {"name": "report", "when": "every 10m", "zone": "UTC", "say": "hello"}
 
@@ -111,7 +112,8 @@ async def serve_api(url: str = "memory://", settings: WebSettings | None = None)
     clock = SystemClock()
     store = make_store(url)
     await store.open()
-    service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))
+    kinds = TargetKinds(read_settings({}))
+    service = make_service(url, store, clock, "UTC", kinds, notifier=RecordingNotifier())
     app = make_app(service, clock, settings or WebSettings(expects_engine=False, callbacks=True))
     try:
         with open_listener("127.0.0.1", 0) as listener:

@@ -45,6 +45,7 @@ async def test_field_of_the_body_wins_over_the_declaration() -> None:
         "factor": 2.0,
         "max": "PT1H",
         "jitter": "full",
+        "superseded_by_next": True,
     }
     assert not {"lane", "zone", "labels", "policies.missed"} & set(made["declared"])
 

@@ -88,12 +88,12 @@ async def test_request_in_progress_answers_409_with_retry_after() -> None:
         inside, go_on = asyncio.Event(), asyncio.Event()
         queue_now = api.service.tasks.queue_now
 
-        async def slow(*given: Any) -> datetime:
+        async def slow(*given: Any, **options: Any) -> datetime:
             inside.set()
             await go_on.wait()
-            return await queue_now(*given)
+            return await queue_now(*given, **options)
 
-        api.service.tasks.queue_now = slow  # type: ignore[assignment,method-assign]
+        api.service.tasks.queue_now = slow  # type: ignore[method-assign]
         first = asyncio.ensure_future(api.post(path, headers=key))
         await inside.wait()
         meanwhile = await api.post(path, headers=key)

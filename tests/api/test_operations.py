@@ -88,11 +88,47 @@ async def test_bulk_action_is_synchronous_up_to_the_limit_and_an_operation_beyon
         await create_reports(api, 1)
         tried = await api.post("/v1/tasks/actions?dry_run=true", PAUSE, headers=ASYNC)
         assert (tried.status, tried.json["matched"]) == (200, MAX_SYNCHRONOUS + 1)
-        assert (await api.get("/v1/operations")).json["items"] == []
+        assert [each["id"] for each in (await api.get("/v1/operations")).json["items"]] == [done.json["undo"]]
         begun = await api.post("/v1/tasks/actions", {**PAUSE, "action": "cancel", "arguments": {}})
         assert begun.status == 202
         assert "preference-applied" not in begun.headers
         assert (await wait_for_end(api, begun))["done"] == MAX_SYNCHRONOUS + 1
+
+
+async def test_bulk_pause_is_undone_once(tmp_path: Path) -> None:
+    async with serve_api(f"sqlite:///{tmp_path / 'horae.db'}", SETTINGS) as api:
+        document = (await api.get("/openapi.json", who=None)).json
+        await create_reports(api, 3)
+        first = (await api.get("/v1/tasks/named/report%200")).json["id"]
+        held = await api.post(f"/v1/tasks/{first}/pause", {"note": "held", "until": "2099-01-01T00:00:00Z"})
+        assert held.status == 200
+        before = (await api.get("/v1/tasks")).json["items"]
+        for headers in ({"Idempotency-Key": "one"}, {"Idempotency-Key": "two", **ASYNC}):
+            paused = await api.post("/v1/tasks/actions", PAUSE, headers=headers)
+            name = paused.json["undo"] if paused.status == 200 else (await wait_for_end(api, paused))["id"]
+            if paused.status == 200:
+                assert (await api.post("/v1/tasks/actions", PAUSE, headers=headers)).json == paused.json
+            operation = (await api.get(f"/v1/operations/{name}")).json
+            assert (operation["state"], operation["changed"], operation["undone_by"]) == ("finished", 3, None)
+            assert operation["undo_until"] > operation["ended"]
+            path = f"/v1/operations/{name}/undo"
+            assert (await api.post(path, who="bob")).code == "no_such_operation"
+            tried = await api.post(f"{path}?dry_run=true")
+            assert (tried.status, tried.json["matched"], tried.json["done"]) == (200, 3, 3)
+            assert {each["state"] for each in (await api.get("/v1/tasks")).json["items"]} == {"paused"}
+            undone = await api.post(path, headers={"Idempotency-Key": f"undo {name}"})
+            assert (undone.status, undone.json["action"]) == (202, "undo")
+            assert undone.headers["location"] == f"/v1/operations/{undone.json['id']}"
+            replayed = await api.post(path, headers={"Idempotency-Key": f"undo {name}"})
+            assert (replayed.status, replayed.json["id"]) == (202, undone.json["id"])
+            over = await wait_for_end(api, undone)
+            assert (over["done"], over["refused"], over["undo_until"]) == (3, 0, None)
+            assert (await api.get("/v1/tasks")).json["items"] == before
+            again = await api.post(path)
+            assert (again.status, again.code) == (409, "already_undone")
+            for status, body in (("202", undone.json), ("200", tried.json)):
+                content = document["paths"]["/v1/operations/{operation_id}/undo"]["post"]["responses"][status]
+                schema_validator(document, content["content"]["application/json"]["schema"]).validate(body)
 
 
 async def test_invalid_bulk_action_is_refused_and_starts_no_operation() -> None:

@@ -18,6 +18,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "secret": "zq-absent",
     "key": "zq-absent",
     "webhook": "whk_" + "0" * 32,
+    "destination": "zq-absent",
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
@@ -106,7 +107,7 @@ async def _request(api: Api, route: str, who: str | None, name: str) -> Reply:
     return await api.request(method, path + row.query, row.body, who=who)
 
 
-async def _make(api: Api, subject: Subject) -> str:
+async def _make(api: Api, subject: Subject) -> str:  # noqa: C901 - one case per kind of resource
     """Create a resource of ada and return its name or id."""
     match subject:
         case "task" | "schedule":
@@ -122,6 +123,9 @@ async def _make(api: Api, subject: Subject) -> str:
         case "secret":
             await api.put("/v1/secrets/zq-own", {"value": "x"})
             await api.put("/v1/secrets/zq-own/agents/android", None)
+            return "zq-own"
+        case "destination":
+            await api.put("/v1/destinations/zq-own", {"url": "json://example.org/hook"})
             return "zq-own"
         case "key" | "view":
             body = TASK if subject == "key" else {"query": "state:failed"}

@@ -260,7 +260,7 @@ async def test_bulk_action_changes_matching_tasks_of_the_caller_only() -> None:
         assert (await api.post("/v1/tasks/actions", {"action": "pause"})).code == "missing_field"
         assert (await api.post("/v1/tasks/actions", {"action": "explode", "all": True})).code == "bad_choice"
         tried = await api.post("/v1/tasks/actions?dry_run=true", {"action": "delete", "all": True})
-        assert tried.json == {"matched": 4, "done": 4, "refused": [], "dry_run": True}
+        assert tried.json == {"matched": 4, "done": 4, "refused": [], "undo": None, "dry_run": True}
         body = {"action": "pause", "filter": {"label": "team=a"}, "arguments": {"note": "moving"}}
         assert (await api.post("/v1/tasks/actions", body)).json["done"] == 3
         assert len((await api.get("/v1/tasks?state=paused")).json["items"]) == 3
@@ -305,3 +305,53 @@ async def test_name_in_place_of_an_id_gets_a_hint_to_the_route_for_names() -> No
         assert (await api.get("/v1/tasks/named/h20")).status == 200
         assert "/v1/tasks/named/" not in (await api.get("/v1/tasks/tsk_019a00000000")).json["hint"]
         assert "/v1/tasks/named/" not in (await api.get("/v1/tasks/named/absent")).json["hint"]
+
+
+async def test_task_with_several_schedules_is_created_previewed_edited_and_refused_at_its_part() -> None:
+    several = ["every weekday at 9am", {"kind": "cron", "expression": "0 11 * * 6"}]
+    async with serve_api() as api:
+        made = (await api.post("/v1/tasks", {**WEEKDAYS, "when": several})).json
+        assert made["means"] == "Monday to Friday at 09:00; and on Saturday at 11:00 (cron 0 11 * * 6); Asia/Shanghai"
+        assert [each["kind"] for each in made["when"]["schedules"]] == ["calendar", "cron"]
+        assert made["when"]["kind"] == "any_of"
+        question = {"when": several, "zone": "Asia/Shanghai", "number": 7}
+        seen = (await api.post("/v1/schedules/preview", question)).json
+        assert seen["schedule"] == made["when"]
+        assert {each["at_local"][11:16] for each in seen["fires"]} == {"09:00", "11:00"}
+        path = f"/v1/tasks/{made['id']}"
+        edited = (await api.request("PATCH", path, {"when": "工作日9点以及周六11点"})).json
+        assert edited["when"]["schedules"][1]["on"] == ["SAT"]
+        again = (await api.request("PATCH", path, {"when": made["when"]})).json
+        assert again["when"] == made["when"], "the canonical JSON is accepted as it was returned"
+        for when, code, pointer in (
+            ([*several, "sat at 11am"], "once_or_weekly", "/when/2"),
+            ([*several, {"kind": "every", "interval": "PT5M", "from": "end"}], "list_from_end", "/when/2"),
+            (
+                {"kind": "any_of", "schedules": [*several, "every day at 10:00 3 times"]},
+                "list_modifier",
+                "/when/schedules/2",
+            ),
+            ([], "list_empty", "/when"),
+            (["every day at 9am"] * 17, "list_too_long", "/when"),
+        ):
+            refused = await api.post("/v1/tasks", {**WEEKDAYS, "when": when})
+            assert (refused.status, refused.code, refused.json["errors"][0]["pointer"]) == (422, code, pointer)
+        bulk = await api.post("/v1/tasks/bulk", {"tasks": [TASK, {**TASK, "when": ["every 1h", "fish"]}]})
+        assert bulk.json["errors"][0]["pointer"] == "/tasks/1/when/1"
+
+
+async def test_past_of_a_task_is_for_admins_and_checked_by_field() -> None:
+    async with serve_api() as api:
+        past = {"created": "2026-01-01T00:00:00Z", "counted": 3, "last_end": "2026-01-02T00:00:00+01:00"}
+        refused = await api.post("/v1/tasks", {**TASK, "past": past})
+        assert (refused.status, refused.json["code"], refused.json["errors"][0]["pointer"]) == (
+            403,
+            "past_not_allowed",
+            "/past",
+        )
+        for name, value in (("created", "2026-01-01T00:00:00"), ("missed_since", "soon"), ("last_end", 5)):
+            bad = await api.post("/v1/tasks", {**TASK, "past": {name: value}}, who="admin")
+            assert (bad.status, bad.json["code"]) == (422, "bad_past")
+            assert bad.json["errors"][0]["pointer"] == f"/past/{name}"
+        made = await api.post("/v1/tasks", {**TASK, "past": past}, who="admin")
+        assert (made.status, made.json["created"], made.json["counted"]) == (201, "2026-01-01T00:00:00.000Z", 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae import Conflict, Horae, Retry
+from horae import Conflict, Horae, Retry, RetryPolicy
 from horae.model.policy import Overlap
 from horae.testing import TimeTravel
 from tests.app.behaviour_scenarios import hourly_task, render_ledger
@@ -67,6 +67,40 @@ def test_run_now_during_a_run_waits_under_queue() -> None:
         time.travel("40m")
         run = time.run(extra.get())
         assert (run.origin, run.state, f"{run.started:%H:%M}") == ("manual", "running", "13:30")
+
+
+def hourly_retry(overlap: Overlap, hours: str) -> list[str]:
+    app = Horae("memory://", zone="UTC")
+    retry = RetryPolicy(attempts=2, superseded_by_next=False)
+    app.task("0 * * * *", name="hourly", overlap=overlap, retry=retry)(retry_in_90_minutes)
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        time.travel(hours)
+        return render_ledger(time)
+
+
+def test_retry_that_counts_as_running_skips_the_next_occurrence() -> None:
+    assert hourly_retry("skip", "2h40m") == [
+        "13:00 failed target_failed",
+        "13:00 failed target_failed",
+        "14:00 skipped overlap",
+    ]
+
+
+def test_retry_that_counts_as_running_holds_the_next_occurrence_under_queue() -> None:
+    assert hourly_retry("queue", "2h10m") == ["13:00 failed target_failed"]
+    assert hourly_retry("queue", "2h40m") == [
+        "13:00 failed target_failed",
+        "13:00 failed target_failed",
+        "14:00 failed target_failed",
+    ]
+
+
+def test_retry_that_counts_as_running_is_replaced_by_the_next_occurrence() -> None:
+    assert hourly_retry("replace", "2h10m") == [
+        "13:00 failed target_failed",
+        "13:00 skipped replaced",
+        "14:00 failed target_failed",
+    ]
 
 
 def test_waiting_retry_is_superseded_by_a_newer_occurrence() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae import Horae
+from horae.clock import SystemClock
 from horae.model.policy import (
     DEFAULT_POLICIES,
     GUARANTEES,
@@ -18,25 +19,30 @@ from horae.model.policy import (
     OVERLAPS,
     RETRY_JITTERS,
     Missed,
+    Notify,
     Policies,
     RetryPolicy,
 )
+from horae.service.events.message_client import MessageClient
 from horae.service.tasks.function_records import options_json, read_options
 from horae.service.tasks.task_request import Options, apply_options, explicit_options
 from horae.wire.policies import policies_json
 from tests.api.api_server import serve_api
 from tests.cli.command_line import Cli
+from tests.unit.notifiers.recording_notifier import RecordingNotifier
 
 DECLARED: Final[dict[str, Any]] = {
     "missed": Missed("all", timedelta(hours=3), 7),
     "overlap": "queue_all",
-    "retry": RetryPolicy(6, timedelta(seconds=5), 3.0, timedelta(minutes=7), "none"),
+    "retry": RetryPolicy(6, timedelta(seconds=5), 3.0, timedelta(minutes=7), "none", superseded_by_next=False),
     "give_up_after": 4,
     "timeout": timedelta(seconds=45),
     "max_duration": timedelta(minutes=9),
     "guarantee": "at_most_once",
     "priority": 12,
     "notify_after": 2,
+    "start_within": timedelta(minutes=11),
+    "notify": Notify(("ops",), ("overdue", "succeeded")),
 }
 """Every policy with a value other than its default in every field."""
 EXPECTED: Final = Policies(**DECLARED)
@@ -55,6 +61,7 @@ policies = st.builds(
         st.floats(min_value=1, max_value=100),
         spans,
         st.sampled_from(RETRY_JITTERS),
+        st.booleans(),
     ),
     give_up_after=st.none() | st.integers(min_value=1, max_value=1_000),
     timeout=spans,
@@ -62,6 +69,8 @@ policies = st.builds(
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.integers(min_value=-100, max_value=100),
     notify_after=st.integers(min_value=0, max_value=1_000),
+    start_within=st.none() | spans,
+    notify=st.sampled_from((None, Notify(("ops", "me"), ("overdue",)))),
 )
 
 
@@ -97,14 +106,17 @@ def test_registered_policies_win_over_those_of_a_task_that_fires_once(declared: 
 
 async def test_task_made_by_the_command_line_has_every_declared_policy(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
-    async with declaring(cli.url):
-        pass
+    async with declaring(cli.url) as app:
+        destinations = app.service.destinations
+        destinations.client = MessageClient(app.service.secrets, RecordingNotifier(), SystemClock())
+        await destinations.put(app.who, "ops", url="json://x/")
     made = cli("add", "every 1h", "--function", "exact", "--json").json["task"]
     assert made["policies"] == policies_json(EXPECTED)
 
 
 async def test_task_made_over_http_has_every_declared_policy() -> None:
     async with serve_api() as api:
+        await api.put("/v1/destinations/ops", {"url": "json://x/"})
         app = declaring("memory://")
         await api.service.functions.register(app.who, app._registrations())
         made = (await api.request("POST", "/v1/tasks", {"name": "x", "when": "every 1h", "function": "exact"})).json

@@ -43,6 +43,16 @@ SCHEDULES: dict[str, str | dict[str, Any]] = {
     "calendar, nth": "last sunday of the month at 02:15",
     "calendar, year": "every 29 feb at 09:00",
     "calendar, hours": "every 30m between 1:00 and 3:00 on sundays",
+    "several": "every sunday at 02:30 and at 02:15 on the last sunday of every month and every 97h",
+    "several, gap and fold of each": {
+        "kind": "any_of",
+        "schedules": [
+            {"kind": "cron", "expression": "30 2 * * 0", "gap": "shift", "fold": "both"},
+            {"kind": "cron", "expression": "*/30 1-2 * * 0"},
+            {"kind": "calendar", "unit": "month", "on": [-1], "at": ["02:30"], "gap": "skip", "zone": "Europe/Berlin"},
+        ],
+        "repeat": 300,
+    },
     "rrule": "RRULE:FREQ=WEEKLY;BYDAY=SU;BYHOUR=2;BYMINUTE=30;BYSECOND=0",
     "rrule, positions": "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
 }
@@ -79,5 +89,5 @@ def test_preview_lists_the_instants_that_run(zone: str) -> None:
 
 def test_schedules_cover_every_kind_and_enough_zones() -> None:
     kinds = {horae.parse(when, zone="UTC", now=START).kind for when in SCHEDULES.values()}
-    assert kinds == {"once", "every", "cron", "calendar", "rrule"}
+    assert kinds == {"once", "every", "cron", "calendar", "rrule", "any_of"}
     assert len(ZONES) >= sized(30, soak=40)

@@ -220,3 +220,13 @@ def test_quiet_prints_only_the_id(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "tick", "--quiet")
     assert done.out.startswith("tsk_")
     assert (len(done.out.splitlines()), done.err) == (1, "")
+
+
+def test_task_with_several_schedules_is_added_edited_and_listed(cli: Cli) -> None:
+    added = cli("add", "every weekday at 9am and Sat at 11am", "--name", "several", "--say", "x", "--zone", "UTC")
+    assert added.out.splitlines()[1] == "  When   Monday to Friday at 09:00 and every Saturday at 11:00, UTC"
+    assert "Monday to Friday at 09:00 and every Saturday" in " ".join(cli("ls").out.split())
+    when = cli("show", "several", "--json").json["task"]["when"]
+    assert [each["kind"] for each in when["schedules"]] == ["calendar", "calendar"]
+    edited = cli("edit", "several", "--when", '["every day at 8am", "0 12 * * 6"]', "--json")
+    assert [each["kind"] for each in edited.json["task"]["when"]["schedules"]] == ["calendar", "cron"]

@@ -247,3 +247,21 @@ def test_help_and_version() -> None:
     assert "explain" in horae("--help").stdout
     assert "--fold" in horae("next", "--help").stdout
     assert horae("--version").stdout.startswith("horae 0.")
+
+
+def test_several_schedules_are_explained_with_their_json() -> None:
+    done = horae(
+        "next", "every weekday at 9am and Sat at 11am", "--zone", "UTC", "--after", "2026-03-06T08:00Z", "-n", "3"
+    )
+    means, *fires = done.stdout.splitlines()
+    assert means == "  Means  Monday to Friday at 09:00 and every Saturday at 11:00, UTC"
+    assert [each[9:29] for each in fires] == [
+        "Fri 2026-03-06 09:00",
+        "Sat 2026-03-07 11:00",
+        "Mon 2026-03-09 09:00",
+    ]
+    explained = json.loads(horae("explain", "工作日9点以及周六11点", "--zone", "UTC", "--json").stdout)
+    assert explained["schedule"]["kind"] == "any_of"
+    refused = horae("next", "every weekday at 9am and Sat at 25:00", "--zone", "UTC")
+    assert refused.returncode == 6
+    assert refused.stderr.splitlines()[2].index("^") == refused.stderr.splitlines()[1].index("25:00")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli.messages import operating_messages
 from horae.cli.output.command_hints import complete_commands, program_for
 from horae.cli.output.line_breaks import wrap_cell
 from horae.cli.output.printer import Printer
 from horae.cli.output.styled_text import cell_text
+from horae.doctor.messages import DUMPED
 from tests.cli.command_line import Cli, CommandResult
 from tests.cli.terminal import Terminal
 
@@ -155,6 +155,6 @@ def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
     ],
 )
 def test_backup_command_of_doctor_stays_whole(dump: str, width: int, language: str) -> None:
-    message = Printer("zh" if language == "zh" else "en").translate(operating_messages.DUMPED, dump=dump)
+    message = Printer("zh" if language == "zh" else "en").translate(DUMPED, dump=dump)
     lines = [cell_text(line).strip() for line in wrap_cell(f"  ✓ {message}", width, 4)]
     assert any(dump in line for line in lines), lines

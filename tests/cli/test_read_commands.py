@@ -26,7 +26,7 @@ def test_read_commands_create_no_store(cli: Cli) -> None:
     assert f'no tasks yet in {cli.path}; try: horae add "every 10s" --say tick' in listed.err
     assert cli("overview", "--json").json["tasks"]["active"] == 0
     assert cli("show", "x").code == 3
-    assert cli("pause", "--all", "--json").json == {"matched": 0, "done": 0, "refused": []}
+    assert cli("pause", "--all", "--json").json == {"matched": 0, "done": 0, "refused": [], "undo": None}
     assert not cli.path.exists()
 
 

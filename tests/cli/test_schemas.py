@@ -163,6 +163,7 @@ def test_every_task_command_is_checked() -> None:
         "token",
         "owner",
         "webhook",
+        "notify",
         "audit",
         "login",
         "context",
@@ -173,6 +174,7 @@ def test_every_task_command_is_checked() -> None:
         "open",
         "session",
         "view",
+        "undo",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in CHECKED_COMMANDS} == set(COMMANDS) - other_commands - streams

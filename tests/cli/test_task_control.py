@@ -178,9 +178,20 @@ def test_bulk_command_on_few_tasks_needs_no_yes(cli: Cli) -> None:
     add_tasks(cli, 3)
     cli("add", "every 5m", "--say", "other")
     done = cli("pause", "--label", "kind=test", "--json")
-    assert (done.code, done.json) == (0, {"matched": 3, "done": 3, "refused": []})
+    name = done.json["undo"]
+    assert (done.code, done.json) == (0, {"matched": 3, "done": 3, "refused": [], "undo": name})
     assert state(cli, "other") == "active"
-    assert cli("resume", "--state", "paused").out == "✓ resume: 3 of 3 tasks\n"
+    resumed = cli("resume", "--state", "paused")
+    assert resumed.out == "✓ resume: 3 of 3 tasks\n"
+    assert cli("undo", name, "--json").json["done"] == 0, "they were resumed since"
+    (printed,) = (line for line in resumed.err.splitlines() if "horae undo opn_" in line)
+    before = cli("ls", "--json").json
+    assert cli(*shlex.split(printed.partition("horae ")[2])).out == "✓ undo: 3 of 3 tasks\n"
+    assert [each["state"] for each in cli("ls", "--json").json] == ["paused"] * 3 + ["active"]
+    assert [each["state"] for each in before] == ["active"] * 4
+    assert cli("undo", name, "--json").problem["code"] == "already_undone"
+    assert cli("undo", "opn_unknown", "--json").problem["code"] == "no_such_operation"
+    cli("resume", "--all")
     assert cli("run", "--label", "kind=test", "--json").json["done"] == 3
     assert cli("cancel", "--text", "task", "--json").json["done"] == 3
 

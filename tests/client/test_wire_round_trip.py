@@ -18,7 +18,7 @@ from horae.model.outcome import Failed
 from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Origin, Run, RunState, Span
-from horae.model.task import Pause, PauseCause, Task, TaskState, TaskStatus
+from horae.model.task import Pause, PauseCause, Task, TaskPast, TaskState, TaskStatus
 from horae.ports.journal import Line, NumberedLine
 from horae.service.tasks.edits import KEEP, Edits, apply_edits
 from horae.service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest, TaskRequest, request_of
@@ -212,6 +212,8 @@ def test_request_without_a_zone_gets_the_zone_of_the_caller() -> None:
     assert task_request_json(request._replace(zone="Europe/Berlin"), "Asia/Tokyo")["zone"] == "Europe/Berlin"
     assert task_request_json(request._replace(when=NOON))["when"] == {"kind": "once", "at": "2026-03-01T12:00:00Z"}
     assert task_request_json(request)["payload"] == {}
+    past = TaskPast(NOON, 3, NOON, None)
+    assert read_task(round_trip(task_request_json(request._replace(past=past)))).past == past
 
 
 def test_options_are_encoded_field_by_field() -> None:
@@ -236,7 +238,14 @@ def test_options_are_encoded_field_by_field() -> None:
     whole = Options(missed=Missed("all", HOUR, 7), retry=RetryPolicy(None, MINUTE, 2.0, HOUR))
     assert options_json(whole) == {
         "missed": {"mode": "all", "within": "PT1H", "limit": 7},
-        "retry": {"attempts": None, "backoff": "PT1M", "factor": 2.0, "max": "PT1H", "jitter": "full"},
+        "retry": {
+            "attempts": None,
+            "backoff": "PT1M",
+            "factor": 2.0,
+            "max": "PT1H",
+            "jitter": "full",
+            "superseded_by_next": True,
+        },
     }
 
 

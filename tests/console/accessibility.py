@@ -15,9 +15,32 @@ _LOOK_RULES: Final = (
     "link-name",
     "scrollable-region-focusable",
 )
+_CONFIGURE: Final = """axe.configure({ rules: [{ id: "color-contrast", selector: ":not([data-repeated])" }] })"""
 # Only the violations leave the browser: everything that passed would be megabytes.
 _RUN: Final = """async (options) => (await axe.run({ resultTypes: ["violations"], ...options })).violations.flatMap(
   (each) => each.nodes.map((node) => `${each.id}: ${each.help}: ${node.html.slice(0, 200)}`))"""
+# Elements of one parent with the same tags and classes all the way down have the same colours: the first is checked for all.
+# Contrast is most of the time of a check, and most text of a page is in the rows of its lists.
+_MARK_REPEATED: Final = """() => {
+  const styled = ["class", "type", "dir", "lang", "role", "aria-current", "aria-pressed", "aria-hidden", "data-state"];
+  const looks = new Map();
+  const look = (element) => {
+    const attributes = [...element.attributes].map(({ name, value }) => styled.includes(name) ? `${name}=${value}` : name).sort();
+    const hasText = [...element.childNodes].some((each) => each.nodeType === Node.TEXT_NODE && each.data.trim());
+    const found = `<${element.nodeName} ${attributes} ${hasText}>${[...element.children].map(look).join("")}</>`;
+    looks.set(element, found);
+    return found;
+  };
+  document.querySelectorAll("[data-repeated]").forEach((each) => each.removeAttribute("data-repeated"));
+  look(document.body);
+  for (const parent of looks.keys()) {
+    const seen = new Set();
+    for (const child of parent.children) {
+      if (seen.has(looks.get(child))) [child, ...child.querySelectorAll("*")].forEach((each) => each.setAttribute("data-repeated", ""));
+      seen.add(looks.get(child));
+    }
+  }
+}"""
 
 
 async def violations_of(page: Page) -> list[str]:
@@ -40,5 +63,7 @@ async def violations_in_both_themes(page: Page) -> list[str]:
 async def _run(page: Page, options: dict[str, Any]) -> list[str]:
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE_SCRIPT)
+        await page.evaluate(_CONFIGURE)
+    await page.evaluate(_MARK_REPEATED)
     found: list[str] = await page.evaluate(_RUN, options)
     return found

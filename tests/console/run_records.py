@@ -8,6 +8,7 @@ from typing import Any, Final
 from horae.clock import SystemClock
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
+from horae.model.run_input import RunInput
 from horae.model.task import Task
 from horae.testing.factories import MINUTE, SECOND, a_new_task, a_run, a_task, an_ended_run, an_entry
 from tests.console.console_server import Console
@@ -26,7 +27,7 @@ async def add_runs(console: Console, task: Task, *runs: Run) -> None:
     await console.service.store.add([a_new_task(task, entries=[entry], runs=runs)])
 
 
-def failed(task: Task, minutes: float, error: str | None = "HTTP 503 from api", **fields: Any) -> Run:
+def make_failed_run(task: Task, minutes: float, error: str | None = "HTTP 503 from api", **fields: Any) -> Run:
     planned = moment(minutes)
     ended = {"started": planned + 18 * timedelta(milliseconds=1), "ended": planned + SECOND}
     values = {"state": RunState.FAILED, "reason": Reason.TARGET_FAILED, "error": error, **ended, **fields}
@@ -56,9 +57,14 @@ async def add_every_state(console: Console, owner: str = "ada") -> dict[str, Run
     runs = {
         "running": a_run(plain, planned=moment(1), lanes=("press",)),
         "succeeded": an_ended_run(plain, planned=moment(40), result_json='"done"', lanes=(f"{owner}/press",)),
-        "failed": failed(hostile, 20, HOSTILE_ERROR),
+        "failed": make_failed_run(hostile, 20, HOSTILE_ERROR),
         "cancelled": an_ended_run(
-            plain, planned=moment(21), origin=Origin.MANUAL, state=RunState.CANCELLED, reason=Reason.CANCELLED
+            plain,
+            planned=moment(21),
+            origin=Origin.MANUAL,
+            state=RunState.CANCELLED,
+            reason=Reason.CANCELLED,
+            input=RunInput("merge", '{"city": "Oslo"}'),
         ),
         "skipped": a_run(
             plain,

@@ -45,6 +45,9 @@ async def take(chromium: str, folder: Path, routes: Sequence[str]) -> int:
 async def _take_sizes(page: Page, folder: Path, name: str) -> int:
     for width, height in SIZES.values():
         await page.set_viewport_size({"width": width, "height": height})
+        # A window as high as the page: in a picture that is higher than the window, bars would cross the middle.
+        whole = await page.evaluate("document.documentElement.scrollHeight")
+        await page.set_viewport_size({"width": width, "height": max(height, whole)})
         await page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
     return len(SIZES)
 

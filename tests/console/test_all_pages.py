@@ -18,6 +18,7 @@ from tests.console.seeded import Seed, seed_store
 
 HTML_BUDGET: Final = 40_000
 NOT_FOUND: Final = "/no-such-page"
+NO_TASK: Final = "/tasks/tsk_00"
 CLOCK_CHANGE: Final = "date=2099-03-29&tz=Europe/Berlin"
 VIEWS: Final = {
     "/runs": ["?group=error"],
@@ -81,19 +82,23 @@ async def visit(page: Page, console: Console, path: str) -> list[str]:
     return problems if response.ok else [*problems, f"status {response.status}"]
 
 
-async def set_size(page: Page, size: str) -> list[str]:
-    """Give the window a size; returns what does not fit into it."""
-    width, height = SIZES[size]
-    await page.set_viewport_size({"width": width, "height": height})
-    return [f"{size}: {each}" for each in await page.evaluate(_OVERFLOW)]
+async def set_sizes(page: Page, *sizes: str) -> list[str]:
+    """Give the window one size after the other; returns what does not fit into it."""
+    found = []
+    for size in sizes:
+        width, height = SIZES[size]
+        await page.set_viewport_size({"width": width, "height": height})
+        found += [f"{size}: {each}" for each in await page.evaluate(_OVERFLOW)]
+    return found
 
 
 async def check_every_rule(page: Page) -> list[str]:
     """Check a page with all its panels open: every rule of axe, and those of its looks in the other theme on a phone."""
     await page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
-    found = [*await set_size(page, "laptop"), *(f"light: {each}" for each in await violations_of(page))]
+    found = await set_sizes(page, "wide", "tablet", "laptop")
+    found += [f"light: {each}" for each in await violations_of(page)]
     await page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    found += await set_size(page, "phone")
+    found += await set_sizes(page, "phone")
     return [*found, *(f"dark: {each}" for each in await look_violations_of(page))]
 
 
@@ -112,7 +117,7 @@ async def check_pages(seeded: SeededConsole, language: Language, ids: int) -> di
             page = tabs[each.who]
             found = await visit(page, console, path)
             if path in each.paths[1:]:
-                found += [*await set_size(page, "laptop"), *await set_size(page, "phone")]
+                found += await set_sizes(page, *SIZES)
             else:
                 found += await check_every_rule(page)
             found += await page.evaluate(_INJECTED)
@@ -130,6 +135,7 @@ async def _note_dialog(console: Console, dialog: Dialog) -> None:
     await dialog.dismiss()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("language", "ids"), [("en", 3), ("zh", 1)])
 async def test_every_page_is_accessible_in_both_themes_and_fits_the_screen(
     seeded: SeededConsole, language: Language, ids: int
@@ -159,10 +165,11 @@ async def test_every_page_can_be_read_without_scripts(seeded: SeededConsole) -> 
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-async def test_pages_outside_a_session_are_accessible(console: Console, language: Language) -> None:
-    for who, path in ((None, "/sign-in"), ("ada", NOT_FOUND)):
+async def test_sign_in_and_error_pages_are_accessible(console: Console, language: Language) -> None:
+    for who, path in ((None, "/sign-in"), ("ada", NOT_FOUND), ("ada", NO_TASK)):
         page = await console.open_tab(who, language=language)
         await page.goto(console.url + path)
+        assert await page.locator("nav.pages").is_visible() is (who is not None), "an error is no dead end"
         assert await check_every_rule(page) == [], path
     # The browser reports the answer of the page that does not exist.
     console.problems[:] = [each for each in console.problems if _FAILING_RESPONSE not in each]

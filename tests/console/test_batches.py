@@ -22,15 +22,35 @@ class Source:
         return self.value
 
 
-async def test_first_call_does_not_wait(clock: VirtualClock) -> None:
+async def test_one_caller_alone_does_not_wait(clock: VirtualClock) -> None:
     source, batches, began = Source(), Batches(clock), clock.steady()
-    assert await batches.join("now", source.read) == 0
+    for number in range(3):
+        source.value = number
+        assert await batches.join("now", source.read) == number
     assert clock.steady() == began
+
+
+async def test_computations_for_one_key_follow_each_other(clock: VirtualClock) -> None:
+    batches, running, most = Batches(clock), 0, 0
+
+    async def compute() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await clock.pause(0.04)
+        running -= 1
+
+    calls = []
+    for _ in range(50):
+        calls.append(asyncio.ensure_future(batches.join("now", compute)))
+        await clock.pause(0.015)
+    await asyncio.gather(*calls)
+    assert most == 1
 
 
 async def test_calls_that_wait_share_one_result_of_after_the_last_of_them(clock: VirtualClock) -> None:
     source, batches, began = Source(), Batches(clock), clock.steady()
-    await batches.join("now", source.read)
+    await asyncio.gather(*(batches.join("now", source.read) for _ in range(2)))
     early = asyncio.ensure_future(batches.join("now", source.read))
     await clock.pause(BATCH_SECONDS / 2)
     source.value = 1

@@ -127,7 +127,9 @@ async def test_feed_has_outcomes_with_signs_and_is_conditional(console: Console)
 
 
 async def test_feed_is_limited_to_a_thousand_occurrences(console: Console) -> None:
-    await console.api.create_task(name="often", when="every 5m", zone="UTC")
+    await console.api.create_task(name="often", when=["every 10m", "every 5m"], zone="UTC")
     reply = await fetch(console, await make_address(console))
     events = parse_calendar(reply.text.encode()).events
     assert len(events) == 1_000
+    assert len({event["DTSTART"] for event in events}) == 1_000, "equal instants of two schedules are one event"
+    assert events[0]["DESCRIPTION"] == "every 10 minutes and every 5 minutes (UTC)"

@@ -103,6 +103,20 @@ async def test_edit_shows_changed_fire_times_before_saving_and_undo_restores(con
     assert (await only_task(console)).task == before._replace(version=3)
 
 
+async def test_task_that_runs_after_others_is_edited_and_keeps_its_links(console: Console) -> None:
+    first = await console.api.create_task(name="first")
+    body = {"name": "second", "say": "x", "after": [{"task": first["id"], "on": "ended"}]}
+    second = (await console.api.post("/v1/tasks", body)).json
+    page = await console.open(f"/tasks/{second['id']}/edit", scripts=False)
+    await expect(page.locator("#preview")).to_contain_text("after other tasks")
+    await page.get_by_label("Name", exact=False).first.fill("renamed")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.locator("#notice")).to_contain_text("renamed")
+    stored = (await console.service.tasks.get(LOCAL, second["id"])).task
+    assert stored.name == "renamed"
+    assert definition_json(stored)["when"]["links"] == [{"task": first["id"], "on": "ended"}]
+
+
 async def test_change_of_another_is_merged_into_the_form(console: Console) -> None:
     made = await console.api.create_task(name="report", when="every 10m", zone="UTC")
     page = await console.open(f"/tasks/{made['id']}/edit", scripts=False)
@@ -180,6 +194,11 @@ async def test_structured_fields_write_the_text_and_are_filled_from_it(console: 
     await expect(page.locator("#preview mark")).to_have_text("wekday")
     await page.get_by_role("button", name="every weekday at 9am").click()
     await expect(page.get_by_label("Fri", exact=True)).to_be_checked()
+    await when.fill("every weekday at 9am and Sat at 11am")
+    await expect(kind).to_have_value("")
+    await expect(page.locator("#preview .sentence")).to_have_text(
+        "Monday to Friday at 09:00 and every Saturday at 11:00, UTC"
+    )
 
 
 async def test_preview_choice_and_fields_work_without_scripts(console: Console) -> None:

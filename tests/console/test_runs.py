@@ -17,7 +17,7 @@ from horae.model.task import NEW_TASK_STATUS, Pause, Task, TaskState
 from horae.testing.factories import a_new_task, a_task, an_ended_run
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
-from tests.console.run_records import HOSTILE_NAME, add_every_state, add_runs, drop_refusals, failed, moment
+from tests.console.run_records import HOSTILE_NAME, add_every_state, add_runs, drop_refusals, make_failed_run, moment
 
 
 async def count_retries(console: Console, task: Task) -> int:
@@ -86,13 +86,24 @@ async def test_list_filters_pages_and_shows_hostile_text_as_text(console: Consol
 
 async def test_failures_are_grouped_and_retried_by_group(console: Console) -> None:
     flaky, broken, asleep = (a_task(name=name) for name in ("flaky", "broken", "asleep"))
-    errors = [failed(flaky, 10 + number, f"HTTP 503 after {number} ms in '{number}'") for number in range(22)]
-    await add_runs(console, flaky, *errors, failed(flaky, 5, attempt=2), failed(flaky, 4, "key 0xdeadbeef is bad"))
+    errors = [make_failed_run(flaky, 10 + number, f"HTTP 503 after {number} ms in '{number}'") for number in range(22)]
     await add_runs(
-        console, broken, failed(broken, 7, "key 0xfeed is bad"), failed(broken, 8, None, reason=Reason.DEADLINE)
+        console,
+        flaky,
+        *errors,
+        make_failed_run(flaky, 5, attempt=2),
+        make_failed_run(flaky, 4, "key 0xdeadbeef is bad"),
+    )
+    await add_runs(
+        console,
+        broken,
+        make_failed_run(broken, 7, "key 0xfeed is bad"),
+        make_failed_run(broken, 8, None, reason=Reason.DEADLINE),
     )
     paused = NEW_TASK_STATUS._replace(state=TaskState.PAUSED, pause=Pause(moment(1)))
-    await console.service.store.add([a_new_task(asleep, runs=[failed(asleep, 9, "key 0xabc is bad")], status=paused)])
+    await console.service.store.add(
+        [a_new_task(asleep, runs=[make_failed_run(asleep, 9, "key 0xabc is bad")], status=paused)]
+    )
     page = await console.open("/runs?group=error", scripts=False)
     await expect(page.locator("tbody tr")).to_have_count(4)
     await expect(page.locator("tbody tr").first).to_contain_text("22")
@@ -135,8 +146,22 @@ async def test_run_page_shows_its_course_and_retries_and_cancels(console: Consol
     assert len(await page.locator("pre").inner_text()) == 64 * 1024
     await page.get_by_role("link", name="Show all").click()
     assert len(await page.locator("pre").inner_text()) > 70_000
+    await page.goto(f"{console.url}/runs/{runs['cancelled'].id}/payload")
+    await expect(page.locator(".compared ins")).to_have_text(
+        ["from the input:{", 'from the input:  "city": "Oslo"', "from the input:}"]
+    )
+    await expect(page.locator(".compared del")).to_have_text("not in this run:{}")
+    assert await violations_of(page) == []
     await page.goto(f"{console.url}/runs/{runs['failed'].id}")
-    await page.get_by_role("button", name="Retry").click()
+    await page.get_by_text("Retry with input…").click()
+    await page.get_by_label("Input (JSON)").fill("{")
+    await page.locator("details[open]").get_by_role("button", name="Retry").click()
+    await expect(page.get_by_role("alert")).to_contain_text("not JSON")
+    await expect(page).to_have_url(f"{console.url}/runs/{runs['failed'].id}")  # not that of the action
+    drop_refusals(console)
+    await page.get_by_label("Input (JSON)").fill('{"to": "bob"}')
+    await page.get_by_label("The input").select_option("replace")
+    await page.locator("details[open]").get_by_role("button", name="Retry").click()
     await expect(page.locator("#notice")).to_contain_text("Another attempt is queued")
     await expect(page.locator(".waterfall tbody tr").last).to_contain_text("next attempt")
     assert await count_retries(console, a_task(id=runs["failed"].task_id)) == 1

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from playwright.async_api import expect
 
+from horae.clock import SystemClock
 from horae.errors import NotFound
+from horae.message import Message
 from horae.model.accounts.principal import LOCAL, Role, Scope
 from horae.outgoing.addresses import read_networks
+from horae.ports.doctor import Check, Fix, make_check
+from horae.service.doctor import Doctor
 from horae.service.events.delivery import WebhookClient
+from horae.service.events.message_client import MessageClient
 from horae.service.events.webhooks import Webhooks
 from tests.console.accessibility import violations_of
 from tests.console.admin_steps import post, take_refusals
 from tests.console.console_server import Console
 from tests.events.event_server import webhook_receiver
+from tests.unit.notifiers.recording_notifier import RecordingNotifier
 
 URL = "https://93.184.216.34/hook"
 
@@ -84,7 +92,7 @@ async def test_token_text_is_shown_once_and_revoking_needs_its_name(console: Con
     text = str(await page.locator(".once code").text_content())
     principal = await tokens.authenticate(text, via="http")
     assert (principal.owner, principal.agent, principal.scopes) == ("ada", "helper", frozenset({Scope.READ, Scope.RUN}))
-    await page.get_by_role("link", name="I have kept it").click()
+    await page.get_by_role("link", name="I have saved it").click()
     assert text not in await page.content()
     (made,) = [each for each in (await tokens.page(LOCAL, "ada")).items if each.name == "deploy <i>"]
     assert made.expires is not None
@@ -101,7 +109,7 @@ async def test_token_text_is_shown_once_and_revoking_needs_its_name(console: Con
     await row.get_by_role("button", name="Revoke").click()
     await expect(page.locator("#notice")).to_contain_text("is revoked")
     assert (await tokens.get(LOCAL, made.id)).revoked is not None
-    for label in ("look", "create and change", "run now, retry, cancel"):
+    for label in ("read", "create and change", "run now, retry, cancel"):
         await page.get_by_label(label, exact=False).first.uncheck()
     await page.get_by_label("Name").fill("nothing")
     await page.get_by_role("button", name="Make a token").click()
@@ -120,7 +128,7 @@ async def test_webhook_is_created_edited_tested_and_removed(console: Console) ->
     await page.get_by_role("button", name="Create a webhook").click()
     secret = str(await page.locator(".once code").text_content())
     assert secret.startswith("whsec_")
-    await page.get_by_role("link", name="I have kept it").click()
+    await page.get_by_role("link", name="I have saved it").click()
     assert secret not in await page.content()
     (webhook,) = (await webhooks.page(LOCAL)).items
     assert (webhook.owner, webhook.types) == ("ada", ("run.failed", "task.*"))
@@ -196,6 +204,32 @@ async def test_secret_is_stored_granted_and_deleted_but_never_shown(console: Con
     take_refusals(console, 1)
 
 
+async def test_destination_is_stored_tested_and_deleted_but_its_url_never_shown(console: Console) -> None:
+    destinations, notifier = console.service.destinations, RecordingNotifier()
+    destinations.client = MessageClient(console.service.secrets, notifier, console.api.app.context.clock)
+    page = await console.open("/settings/messages", "ada", scripts=False)
+    await page.get_by_label("Name").fill("ops")
+    await page.get_by_label("Quiet hours").fill("late")
+    await page.get_by_label("URL").fill("json://host/hush")
+    await page.get_by_role("button", name="Set a destination").click()
+    await expect(page.get_by_role("alert")).to_contain_text("22:00-07:00")
+    assert "hush" not in await page.content()
+    await page.get_by_label("Quiet hours").fill("22:00-07:00")
+    await page.get_by_label("URL").fill("json://host/hush")
+    await page.get_by_role("button", name="Set a destination").click()
+    (saved,) = (await destinations.page(LOCAL)).items
+    assert (saved.owner, saved.name, saved.reminders) == ("ada", "ops", True)
+    await page.get_by_role("button", name="Send a test message to ops").click()
+    await expect(page.locator("tbody")).to_contain_text("json://…")
+    assert [url for url, _ in notifier.sent] == ["json://host/hush"]
+    assert "hush" not in await page.content()
+    await page.get_by_text("Delete…").click()
+    await page.get_by_label("To confirm").fill("ops")
+    await page.get_by_role("button", name="Delete").click()
+    assert (await destinations.page(LOCAL)).items == ()
+    take_refusals(console, 1)
+
+
 async def test_sessions_are_listed_and_revoked(console: Console) -> None:
     sessions = console.service.sessions
     other = await sessions.open_with_token(console.api.tokens["ada"], client="Firefox <b>")
@@ -212,13 +246,50 @@ async def test_sessions_are_listed_and_revoked(console: Console) -> None:
     assert (await sessions.page(LOCAL, "ada")).items == ()
 
 
-async def test_doctor_and_about_say_what_is_missing_and_what_runs(console: Console) -> None:
+async def test_doctor_shows_the_report_with_fixes_and_checks_again(console: Console) -> None:
     await console.service.lanes.limit(LOCAL, "shut", 0)
-    page = await console.open("/settings/doctor", "admin")
-    for text in ("The store answers", "No node claims due tasks", "horae up", "start nothing: shut", "horae doctor"):
+    await console.service.doctor.report(LOCAL)
+    page = await console.open("/settings/doctor", "admin", scripts=False)
+    for text in ("Database intact", "start nothing: shut", "horae lanes", "Zone data", "0 errors, 1 warning."):
         await expect(page.locator("main")).to_contain_text(text)
+    await expect(page.locator("#check-lanes-1").get_by_role("link")).to_have_attribute("href", "/console/lanes")
+    await console.service.lanes.limit(LOCAL, "shut", 1)
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Check again").click()
+    await console.service.doctor.report(LOCAL)
+    await page.goto(console.url + "/settings/doctor")
+    await expect(page.locator("#check-lanes-1")).to_contain_text("none closed")
     await page.goto(console.url + "/settings/about")
     await expect(page.locator("main")).to_contain_text("memory")
+
+
+async def test_slow_checks_of_the_doctor_appear_when_they_are_ready(console: Console) -> None:
+    release = asyncio.Event()
+
+    async def examine() -> tuple[Check, ...]:
+        await release.wait()
+        hostile = make_check(
+            "targets", "error", Message("{names}", "{names}"), Fix(Message("x", "y")), names="<b>a</b>"
+        )
+        slow = make_check("integrity", "skipped", Message("not made", "未做"))
+        return hostile, slow, slow._replace(code="store", grade="ok", checked_at=SystemClock().now())
+
+    console.service.doctor = Doctor(SystemClock(), examine)
+    page = await console.open("/settings/doctor", "admin")
+    await expect(page.locator("#doctor")).to_contain_text("The checks are being made.")
+    assert await violations_of(page) == []
+    release.set()
+    await expect(page.locator("#check-targets-1")).to_contain_text("<b>a</b>")
+    await expect(page.locator("#check-integrity-1 .sign")).to_have_text("– not checked")
+    assert await violations_of(page) == []
+    page = await console.open("/settings/doctor", "admin", language="zh", theme="dark", size="phone")
+    await expect(page.locator("#check-integrity-1 .sign")).to_have_text("– 未检查")
+    assert await violations_of(page) == []
+    assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    page = await console.open("/settings", "ada")
+    assert await page.get_by_role("link", name="Doctor").count() == 0
+    assert (await page.request.get(console.url + "/settings/doctor")).status == 403
+    assert (await post(console, page, "/settings/doctor/again", {}))[0] == 403
 
 
 async def test_roles_and_owners_see_and_change_only_their_own(console: Console) -> None:

@@ -41,7 +41,7 @@ def facts_of(schedule: Schedule, state: TaskState = TaskState.ACTIVE) -> Facts:
     return Facts(task=task, status=NEW_TASK_STATUS._replace(state=state))
 
 
-def parsed(text: str, zone: str = SHANGHAI) -> Schedule:
+def parse_schedule(text: str, zone: str = SHANGHAI) -> Schedule:
     return parse_text(text, zone=zone, now=NOON).schedule
 
 
@@ -54,9 +54,9 @@ SCHEDULES: Final = [
     Once(datetime(2099, 1, 2, 8, 30), zone=SHANGHAI),
     Once(datetime(2099, 1, 2, 8, 30, 15, tzinfo=UTC), zone=SHANGHAI),
     Now(),
-    parsed("每天早上9点"),
-    parsed("每月最后一个周五17点"),
-    parsed("每天9点和17点,共10次"),
+    parse_schedule("每天早上9点"),
+    parse_schedule("每月最后一个周五17点"),
+    parse_schedule("每天9点和17点,共10次"),
 ]
 
 
@@ -81,22 +81,24 @@ def test_shown_time_parses_back_to_the_same_schedule(schedule: Schedule) -> None
     assert read_back == schedule
 
 
-def edited(task: Task, shown: SimpleForm, **changes: Any) -> Task:
+def apply_edit(task: Task, shown: SimpleForm, **changes: Any) -> Task:
     after = shown._replace(**changes)
     return apply_edits(task, read_edits(shown, after, task, NOON), "UTC", NOON)
 
 
 def test_edits_of_the_time_keep_what_was_not_changed() -> None:
-    daily = facts_of(parsed("每天早上9点"))
+    daily = facts_of(parse_schedule("每天早上9点"))
     shown = form_of(daily, viewer_in())
-    assert edited(daily.task, shown, zone="Europe/Berlin").schedule == parsed("每天早上9点", "Europe/Berlin")
-    assert edited(daily.task, shown, rule="0 9 * * 1-5").schedule == Cron("0 9 * * 1-5", zone=SHANGHAI)
+    assert apply_edit(daily.task, shown, zone="Europe/Berlin").schedule == parse_schedule(
+        "每天早上9点", "Europe/Berlin"
+    )
+    assert apply_edit(daily.task, shown, rule="0 9 * * 1-5").schedule == Cron("0 9 * * 1-5", zone=SHANGHAI)
     grid = facts_of(Every(timedelta(minutes=5), zone="UTC", start=NOON))
     shown = form_of(grid, viewer_in())
-    assert edited(grid.task, shown, amount="7").schedule == Every(timedelta(minutes=7), zone="UTC", start=NOON)
+    assert apply_edit(grid.task, shown, amount="7").schedule == Every(timedelta(minutes=7), zone="UTC", start=NOON)
     once = facts_of(Once(datetime(2099, 1, 2, 8, 30), zone=SHANGHAI))
     shown = form_of(once, viewer_in())
-    moved = edited(once.task, shown, zone="Europe/Berlin").schedule
+    moved = apply_edit(once.task, shown, zone="Europe/Berlin").schedule
     assert moved == Once(datetime(2099, 1, 2, 8, 30), zone="Europe/Berlin")
 
 

@@ -7,6 +7,8 @@ from datetime import timedelta
 from playwright.async_api import expect
 
 from horae.model.accounts.principal import Principal
+from horae.model.run_input import RunInput
+from horae.schedule.after import after
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import DAY
 from tests.console.accessibility import violations_of
@@ -102,6 +104,11 @@ async def test_backfill_is_previewed_and_queued(console: Console) -> None:
     await page.get_by_role("button", name="Preview").click()
     await expect(page.get_by_role("alert")).to_be_visible()
     await page.get_by_label("From").fill(first)
+    await page.get_by_text("Input", exact=True).click()
+    await page.get_by_label("Input (JSON)").fill("{")
+    await page.get_by_role("button", name="Preview").click()
+    await expect(page.get_by_role("alert")).to_contain_text("not JSON")
+    await page.get_by_label("Input (JSON)").fill('{"day": 1}')
     await page.get_by_role("button", name="Preview").click()
     await expect(page.locator("ol.fires li")).to_have_count(5)
     await page.get_by_role("button", name="Run 5 occurrences").click()
@@ -109,7 +116,15 @@ async def test_backfill_is_previewed_and_queued(console: Console) -> None:
     await expect(page.locator("#head")).to_contain_text("Backfill: 5 occurrences left")
     await expect(page.locator("#head progress")).to_have_attribute("max", "5")
     facts = await console.service.tasks.get(ADA, task.id)
-    assert [entry.origin for entry in facts.entries if entry.origin == "backfill"] == ["backfill"]
+    inputs = [entry.input for entry in facts.entries if entry.origin == "backfill"]
+    assert inputs == [RunInput("merge", '{"day": 1}')]
+    await page.get_by_text("Run with input…").click()
+    await page.get_by_label("Input (JSON)").fill("[]")
+    await page.get_by_label("The input").select_option("replace")
+    await page.locator("details[open]").get_by_role("button", name="Run now").click()
+    await expect(page.locator("#notice")).to_be_visible()
+    facts = await console.service.tasks.get(ADA, task.id)
+    assert [entry.input for entry in facts.entries if entry.origin == "manual"] == [RunInput("replace", "[]")]
     console.problems.clear()
 
 
@@ -157,6 +172,12 @@ async def test_other_owners_find_nothing_and_viewers_may_only_read(console: Cons
             assert response.status == (404 if who == "bob" else 200)
     page = await console.open(f"/tasks/{read_only.id}", "vic")
     await expect(page.locator("main form[method=post]")).to_have_count(0)
+    follower = TaskRequest("follower", after(read_only.id), TARGET, zone="UTC")
+    following = await console.service.tasks.create(Principal("vic"), follower)
+    await page.reload()
+    await expect(page.locator(f"a[href$='/tasks/{following.id}']")).to_have_text("follower")
+    await page.goto(f"{console.url}/tasks/{following.id}")
+    await expect(page.locator(f"a[href$='/tasks/{read_only.id}']")).to_have_text("his")
     assert await state_of(console, task) == "active"
     assert (await console.service.tasks.get(Principal("vic"), read_only.id)).status.state == "active"
     console.problems.clear()

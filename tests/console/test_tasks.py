@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -10,7 +12,7 @@ from playwright.async_api import Page, expect
 from horae.model.accounts.principal import Principal
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState
-from horae.model.task import Target, Task, TaskState
+from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.service.tasks.task_request import TaskRequest
 from tests.console.accessibility import violations_in_both_themes
 from tests.console.console_server import Console
@@ -72,7 +74,7 @@ async def test_list_shows_rows_in_both_languages(console: Console) -> None:
     assert await page.locator("#rows").evaluate("rows => rows.scrollWidth <= rows.clientWidth"), "no column is cut"
     await expect(page.locator(f"#task-{report.id} .row-actions")).to_be_in_viewport(ratio=1)
     page = await console.open("/settings/about", size="phone")
-    for links in (".bar nav", ".tabs"):
+    for links in (".pages >", ".tabs"):
         await expect(page.locator(f"{links} [aria-current]")).to_be_in_viewport(ratio=0.9)
     await page.goto(f"{console.url}/tasks")
     assert await fits(page)
@@ -132,7 +134,7 @@ async def test_selected_tasks_are_paused_and_the_pause_is_undone(console: Consol
     assert pause is not None
     assert (pause.note, pause.until is not None) == ("stock-taking", True)
     await page.get_by_role("button", name="Undo").click()
-    await expect(page.locator("#notice")).to_contain_text("2 tasks were resumed.")
+    await expect(page.locator("#notice")).to_contain_text("Undone: 2 tasks are as before.")
     assert [await state_of(console, task) for task in tasks] == ["active"] * 3
     console.problems.clear()  # The refused form answered 4xx, which the browser reports.
 
@@ -146,6 +148,9 @@ async def test_refused_tasks_of_a_bulk_action_are_listed(console: Console) -> No
     await expect(page.locator("tbody tr")).to_have_count(1)
     await expect(page.locator("tbody tr")).to_contain_text("ended")
     assert [await state_of(console, task) for task in (going, ended)] == ["paused", "cancelled"]
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.locator("#notice")).to_contain_text("Undone: 1 task is as before.")
+    assert [await state_of(console, task) for task in (going, ended)] == ["active", "cancelled"]
     response = await page.goto(f"{console.url}/tasks/bulk?action=pause")
     assert response is not None
     assert response.status == 422
@@ -199,6 +204,63 @@ async def test_many_matching_tasks_are_an_operation_with_progress(console: Conso
     await expect(page.get_by_text("205 of 205 tasks")).to_be_visible(timeout=20_000)
     listed = await console.service.tasks.page(ADA, limit=300)
     assert {facts.status.state for facts in listed.items} == {TaskState.PAUSED}
+    await console.service.tasks.cancel(ADA, listed.items[7].task.id)
+    address = page.url
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("204 of 205 tasks")).to_be_visible(timeout=20_000)
+    await expect(page.locator("tbody tr")).to_contain_text("was changed after the action")
+    assert await violations_in_both_themes(page) == []
+    listed = await console.service.tasks.page(ADA, limit=300)
+    assert Counter(facts.status.state for facts in listed.items) == {TaskState.ACTIVE: 204, TaskState.CANCELLED: 1}
+    await page.goto(address)
+    await expect(page.get_by_text("It was undone.")).to_be_visible()
+    await expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    for who, status in (("ada", 409), ("bob", 404), ("vic", 403)):
+        viewer = page if who == "ada" else await console.open("/tasks", who, scripts=False)
+        token = await viewer.locator("input[name=csrf]").first.get_attribute("value")
+        answer = await viewer.request.post(
+            f"{address}/undo", form={"csrf": token or ""}, headers={"Origin": console.api.base}
+        )
+        assert answer.status == status, await answer.text()
+    await _pause_selected(console, page, [facts.task for facts in listed.items[1:202]])
+    states = [facts.status.state for facts in (await console.service.tasks.page(ADA, limit=300)).items]
+    assert (states[0], states[202], states[-1]) == ("active",) * 3, "not selected"
+    assert Counter(states) == {TaskState.PAUSED: 200, TaskState.ACTIVE: 4, TaskState.CANCELLED: 1}
+
+
+async def _pause_selected(console: Console, page: Page, tasks: Sequence[Task]) -> None:
+    """Pause more tasks than one request does, and wait for the end of the operation."""
+    token = await page.locator("input[name=csrf]").first.get_attribute("value")
+    fields = {"action": "pause", "ids": ",".join(task.id for task in tasks), "confirm": str(len(tasks))}
+    answer = await page.request.post(
+        f"{console.url}/tasks/bulk", form={"csrf": token or "", **fields}, headers={"Origin": console.api.base}
+    )
+    assert "/operations/opn_" in answer.url, await answer.text()
+    await console.service.operations.wait(ADA, answer.url.rpartition("/")[2])
+
+
+async def test_pause_by_filter_is_undone_exactly(console: Console) -> None:
+    requests = [
+        TaskRequest(f"task {number}", "every day at 09:00", TARGET, zone="UTC", labels={"team": "ops"})
+        for number in range(150)
+    ]
+    tasks = await console.service.tasks.create_many(ADA, requests, lambda task: task)
+    until = console.api.app.context.clock.now() + 24 * HOUR
+    for task in tasks[10:20]:
+        await console.service.tasks.pause(ADA, task.id, note="winter", until=until)
+    await console.service.tasks.pause(ADA, tasks[30].id, cause=PauseCause.ORPHANED, note="gone")
+    before = (await console.service.tasks.page(ADA, limit=300)).items
+    page = await console.open("/tasks/bulk?action=pause&all=1&q=label:team%3Dops", scripts=False)
+    await page.get_by_label("Reason").fill("stock-taking")
+    await page.get_by_label("Type the number").fill("150")
+    await page.get_by_role("button", name="Pause tasks").click()
+    await expect(page.locator("#notice")).to_contain_text("150 tasks were paused.")
+    paused = (await console.service.tasks.page(ADA, limit=300)).items
+    assert {each.status.pause.note for each in paused if each.status.pause} == {"stock-taking"}
+    await page.locator("#notice").get_by_role("button", name="Undo").click()
+    await expect(page.locator("#notice")).to_contain_text("Undone: 150 tasks are as before.")
+    assert "q=label" in page.url
+    assert (await console.service.tasks.page(ADA, limit=300)).items == before
 
 
 async def test_demo_tasks_are_loaded_and_removed_in_one_click(console: Console) -> None:

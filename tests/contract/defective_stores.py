@@ -375,6 +375,26 @@ class MeasuresNoLogLines(MemoryStore):
         return await super().output_bytes(owner) - sum(len(line.text.encode()) for line in lines)
 
 
+class LosesInputs(MemoryStore):
+    """An entry that is written again, such as one that waits for a lane, loses its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = _NoInputs()
+
+
+class _NoInputs(Data):
+    def apply(self, task_id: str, change: Change) -> None:
+        put = tuple(each._replace(input=None) if each.state is EntryState.HELD else each for each in change.put)
+        super().apply(task_id, change._replace(put=put))
+
+
+class MeasuresNoInputs(MemoryStore):
+    async def output_bytes(self, owner: str) -> int:
+        inputs = [run.input.text for run in self._data.runs if run.owner == owner and run.input is not None]
+        return await super().output_bytes(owner) - sum(len(each.encode()) for each in inputs)
+
+
 class MeasuresNoErrors(MemoryStore):
     async def output_bytes(self, owner: str) -> int:
         errors = [run.error or "" for run in self._data.runs if run.owner == owner]
@@ -511,6 +531,8 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
         "test_results_errors_and_lines_count_by_their_utf8_bytes",
         "test_lines_of_a_run_that_is_still_running_count",
     ),
+    LosesInputs: ("test_a_waiting_entry_keeps_its_input_and_another_entry_in_its_slot_has_its_own",),
+    MeasuresNoInputs: ("test_inputs_count_as_stored_bytes",),
     MeasuresNoErrors: ("test_results_errors_and_lines_count_by_their_utf8_bytes",),
     MeasuresCharacters: ("test_results_errors_and_lines_count_by_their_utf8_bytes",),
     MeasuresEveryOwner: ("test_output_of_other_owners_does_not_count",),

@@ -75,6 +75,7 @@ class Container:
             return json.load(answer)
 
 
+@pytest.mark.long
 def test_task_added_through_the_api_survives_a_new_container(podman: Podman, port: int, tmp_path: Path) -> None:
     lay_out(tmp_path / "base", LIBRARIES)
     (tmp_path / "Basefile").write_text("FROM scratch\nCOPY base /\n")

@@ -127,6 +127,7 @@ def tables(database: Path) -> set[str]:
         return {row[0] for row in link.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
+@pytest.mark.long
 def test_unhealthy_release_is_rolled_back_and_a_healthy_one_is_installed(installation: Installation) -> None:
     first = wheel(installation.folder, "0.7.0")
     done = installation.update(first)

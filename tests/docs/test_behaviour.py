@@ -12,7 +12,7 @@ import pytest
 
 from tests.docs.pages import ROOT, text_of
 
-_NODE: Final = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+_NODE: Final = re.compile(r"`((?:tests|src/horae/testing)/[\w/]+\.py)::(test_\w+)`")
 _RULE: Final = "|---|---|---|"
 PAGE: Final = text_of("behaviour.md")
 LINES: Final = [

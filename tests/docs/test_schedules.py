@@ -35,6 +35,6 @@ def test_json_is_canonical() -> None:
     found = re.search(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None
     lines = found[1].splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 8
     for line in lines:
         assert to_json(horae.parse(json.loads(line))) == json.loads(line)

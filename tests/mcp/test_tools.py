@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -220,6 +221,20 @@ async def test_run_now_queues_a_run_that_can_be_read() -> None:
         assert await tools.refused("run_task_now", id="tick", wait_seconds=61) == "bad_number"
 
 
+async def test_run_now_takes_an_input() -> None:
+    async with tools_for() as (harness, tools):
+        await tools("schedule_task", when="every 10h", do="x", name="tick")
+        assert await tools.refused("run_task_now", id="tick", input={}, merge={}) == "one_input"
+        queued = await tools("run_task_now", id="tick", merge={"a": "x" * 300})
+        (run,) = await harness.claim()
+        assert run.input is not None
+        assert json.loads(run.input.value) == {"a": "x" * 300}
+        seen = await tools("get_run", id=queued["run_id"])
+        assert seen["run"]["input"] == {"merge": {"a": "x" * 300}}
+        (listed,) = (await tools("list_runs"))["runs"]
+        assert len(listed["input"]["merge"]) <= 200
+
+
 async def test_preview_lists_the_choices_of_an_ambiguous_text() -> None:
     async with tools_for() as (_harness, tools):
         clear = await tools("preview_schedule", when="every day at 09:00")
@@ -371,3 +386,17 @@ def test_every_tool_is_called_in_this_file() -> None:
     with open(__file__, encoding="utf-8") as file:  # noqa: PTH123 - this very file
         source = file.read()
     assert [name for name in TOOLS if f'"{name}"' not in source] == []
+
+
+async def test_several_schedules_are_given_as_text_or_as_a_list() -> None:
+    async with tools_for() as (_, tools):
+        text = await tools("schedule_task", when="every weekday at 9am and Sat at 11am", do="look", name="text")
+        listed = await tools(
+            "schedule_task", when=["every weekday at 9am", "every Sat at 11am"], do="look", name="list"
+        )
+        assert text["means"] == listed["means"] == f"Monday to Friday at 09:00 and every Saturday at 11:00, {ZONE}"
+        assert text["task"]["when"] == listed["task"]["when"]
+        seen = await tools("preview_schedule", when=["every weekday at 9am", "every Sat at 11am"])
+        assert seen["schedule"] == text["task"]["when"]
+        changed = await tools("update_task", id="text", when=["every day at 8am", "every Sat at 11am"])
+        assert changed["changed"] == ["when"]

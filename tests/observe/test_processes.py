@@ -78,8 +78,11 @@ def test_metrics_cover_both_processes_and_logs_are_json(deployment: Deployment) 
 
 
 def _check_log_lines(deployment: Deployment, up: Up) -> None:
-    task = deployment.add(name="dead-end", when="now", zone="UTC", http="https://absent.invalid/")
+    once = {"retry": {"attempts": 1}}
+    task = deployment.add(name="dead-end", when="now", zone="UTC", http="https://absent.invalid/", policies=once)
     line = json.loads(up.expect('"event": "dead-end, attempt 1'))
+    # Without a retry, and settled: the next process starts nothing.
+    expect_event(up, "run.failed")
     run = deployment.runs(task)[-1]
     assert (line["task"], line["run"], line["level"]) == (task, run.id, "warning")
     assert len(line["trace"]) == 32

@@ -16,11 +16,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from horae import InvalidSchedule, preview
-from horae.schedule import Cron, Past, count, iterate
+from horae.schedule import AnyOf, Cron, Every, Past, count, iterate
 from horae.schedule import next as next_after
 
 from .cases import Stretch, draw_stretch, questions, stretches
-from .cron_oracle import fires
+from .cron_oracle import Fold, Gap, fires
 from .cron_reader import Refused
 from .edges import edge, edges
 from .zone_oracle import is_near_change
@@ -29,6 +29,15 @@ QUESTIONS = 30  # in one stretch
 LISTED = 20  # fires of one list
 FIRST = 1_500  # comparisons before the edges
 NEAR = timedelta(hours=48)
+MAX_LISTED = 400  # fires of a schedule that is compared in a list with others
+# In a list with the schedule of a stretch: pinned and flowing ones, some at equal instants, and two intervals.
+BESIDE: tuple[tuple[str, Gap, Fold], ...] = (
+    ("30 2 * * *", "next", "first"),
+    ("15,30 2 * * *", "skip", "last"),
+    ("0 */2 * * *", "next", "first"),
+    ("0 0 1 * *", "next", "first"),
+)
+INTERVALS = (Every(timedelta(minutes=90)), Every(timedelta(minutes=150)))
 # How far beyond the questions their answers are looked for: rare dates are years away, busy ones minutes.
 LOOK_AHEAD = tuple(timedelta(hours=hours) for hours in (6, 72, 24 * 40, 24 * 400, 24 * 4000))
 
@@ -54,6 +63,7 @@ class Tally:
     listed: int = 0
     counted: int = 0
     refused: int = 0
+    several: int = 0  # lists of schedules, not among the comparisons
     near: int = 0
     zones: set[str] = field(default_factory=set)
     differences: list[Difference] = field(default_factory=list)
@@ -70,7 +80,7 @@ class Tally:
         return (
             f"{self.comparisons:,} comparisons ({self.asked:,} questions, {self.listed:,} fires of lists, "
             f"{self.counted:,} counts, {self.refused:,} refusals), {self.near_share:.0%} within 48 h of a clock change, "
-            f"{len(self.zones)} zones, {len(self.differences)} differences"
+            f"{self.several:,} lists of schedules, {len(self.zones)} zones, {len(self.differences)} differences"
         )
 
 
@@ -127,6 +137,8 @@ def compare_stretch(stretch: Stretch, tally: Tally) -> None:
         found += _compare_list(stretch, cron, known[:LISTED], tally)
     if not found:
         found += _compare_count(stretch, cron, bisect_right(known, stretch.end), tally)
+    if not found and stretch.number % 5 == 0 and len(known) < MAX_LISTED:
+        found += _compare_several(stretch, cron, [each for each in known if each <= stretch.end], tally)
     tally.differences += found
 
 
@@ -207,6 +219,35 @@ def _compare_count(stretch: Stretch, cron: Cron, expected: int, tally: Tally) ->
     got = count(cron, stretch.start, stretch.end, Past(anchor=stretch.start))
     if got != expected:
         yield Difference(stretch, f"count until {stretch.end.isoformat()}", expected, got)
+
+
+def _compare_several(stretch: Stretch, cron: Cron, known: list[datetime], tally: Tally) -> Iterator[Difference]:
+    """The schedule in a list with others: by the oracle the union of their fires, without those that are equal."""
+    start, end = stretch.start, stretch.end
+    several = AnyOf(
+        (cron, *(Cron(each, gap=gap, fold=fold) for each, gap, fold in BESIDE), *INTERVALS), zone=stretch.zone
+    )
+    expected = {*known, *_grid_fires(start, end)}
+    for expression, gap, fold in BESIDE:
+        expected.update(fires(expression, stretch.zone, start, end, gap=gap, fold=fold))
+    ordered, past = sorted(expected), Past(anchor=start)
+    tally.several += 1
+    got = list(islice(iterate(several, start, past, until=end), len(ordered) + 1))
+    if got != ordered:
+        at = next((number for number, pair in enumerate(zip(got, ordered, strict=False)) if pair[0] != pair[1]), 0)
+        yield Difference(stretch, "list of several", _shown(ordered[at : at + 3]), _shown(got[at : at + 3]))
+        return
+    counted = count(several, start, end, past)
+    if counted != len(ordered):
+        yield Difference(stretch, "count of several", len(ordered), counted)
+
+
+def _grid_fires(start: datetime, end: datetime) -> Iterator[datetime]:
+    for every in INTERVALS:
+        at = start + every.interval
+        while at <= end:
+            yield at
+            at += every.interval
 
 
 def _shown(instants: list[datetime]) -> str:

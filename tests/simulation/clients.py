@@ -19,6 +19,7 @@ from horae.model.outcome import Failed, Settlement, Succeeded
 from horae.model.policy import MISSED_MODES
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES
+from horae.model.run_input import RunInput
 from horae.model.task import Task
 from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter
@@ -141,7 +142,13 @@ class Clients:
 
     async def _run_now(self) -> None:
         task = self._some_task()
-        await self._call("run_now", task.id, None, lambda: self._service.run_now(ADMIN, task.id))
+        given = self._some_input(task)
+        await self._call("run_now", task.id, None, lambda: self._service.run_now(ADMIN, task.id, given))
+
+    def _some_input(self, task: Task) -> RunInput | None:
+        """Two of three requests have an input: the payload again, with spaces before it that only its calls have."""
+        number = int(self._clock.steady() * 1_000) % 6
+        return RunInput("replace", " " * number + task.payload) if number > 1 else None
 
     async def _skip_next(self) -> None:
         task, wanted = self._some_task(), self._dice.choice((0, 1, 3))
@@ -150,8 +157,12 @@ class Clients:
     async def _backfill(self) -> None:
         task, last = self._some_task(), self._clock.now() - self._dice.uniform(0, 3) * HOUR
         first = last - self._dice.uniform(1, 5) * HOUR
+        given = self._some_input(task)
         await self._call(
-            "backfill", task.id, (first, last), lambda: self._service.backfill(ADMIN, task.id, first, last)
+            "backfill",
+            task.id,
+            (first, last),
+            lambda: self._service.backfill(ADMIN, task.id, first, last, given=given),
         )
 
     async def _edit(self) -> None:

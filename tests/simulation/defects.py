@@ -13,7 +13,19 @@ import pytest
 from horae.engine import active_run, dispatcher
 from horae.engine.active_run import ActiveRun
 from horae.engine.keeper import Lease
-from horae.lifecycle import agenda, control, event_rows, fire, missed, occurrence, occurrence_end, recover, settle
+from horae.lifecycle import (
+    agenda,
+    conclude,
+    control,
+    event_rows,
+    fire,
+    missed,
+    occurrence,
+    occurrence_end,
+    overlap,
+    recover,
+    settle,
+)
 from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
@@ -43,6 +55,26 @@ class Defect(NamedTuple):
 def _overlap_ignored(patch: pytest.MonkeyPatch) -> None:
     for module in (fire, occurrence):
         patch.setattr(module, "must_wait", lambda _facts, _entry: False)
+
+
+def _retries_never_count(patch: pytest.MonkeyPatch) -> None:
+    for module in (overlap, occurrence):
+        patch.setattr(module, "blocking_retries", lambda _facts: ())
+
+
+def _start_deadline_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fire, "is_too_late", lambda *_: False)
+    patch.setattr(occurrence, "skip_late_starts", lambda account, _now: account)
+    # The entry of the deadline would come due for ever, because nothing is skipped by it.
+    for module in (conclude, fire, control):
+        patch.setattr(module, "with_start_deadline", lambda _facts, change: change)
+
+
+def _input_is_lost(patch: pytest.MonkeyPatch) -> None:
+    def retry_entry(*args: Any, **named: Any) -> Entry:
+        return agenda.retry_entry(*args, **named)._replace(input=None)
+
+    patch.setattr(recover, "retry_entry", retry_entry)
 
 
 def _lanes_not_counted(patch: pytest.MonkeyPatch) -> None:
@@ -276,6 +308,8 @@ def _capacity_ignored(patch: pytest.MonkeyPatch) -> None:
 
 DEFECTS: Final = (
     Defect("overlap is ignored", frozenset({"6", "1"}), _overlap_ignored),
+    Defect("retries never count as running", frozenset({"6"}), _retries_never_count),
+    Defect("start_within is ignored", frozenset({"start"}), _start_deadline_ignored),
     Defect("lanes are not counted", frozenset({"6"}), _lanes_not_counted),
     Defect("a stale token is accepted", frozenset({"5"}), _token_not_checked),
     Defect("an ended run ends again", frozenset({"5", "7"}), _ends_are_not_final),
@@ -284,6 +318,7 @@ DEFECTS: Final = (
     Defect("taken for dead while alive", frozenset({"1", "6"}), _recovered_while_alive),
     Defect("goes on without a lease", frozenset({"1", "6"}), _works_on_without_a_lease),
     Defect("one run handed out twice", frozenset({"1", "6"}), _started_twice),
+    Defect("an input is lost with its run", frozenset({"input"}), _input_is_lost),
     Defect("a new key for each attempt", frozenset({"key"}), _new_key_for_each_attempt),
     Defect("an event is not written", frozenset({"7", "11"}), _events_are_lost),
     Defect("a reader of events misses some", frozenset({"11"}), _feed_skips),

@@ -65,6 +65,7 @@ class TargetCall(NamedTuple):
     """Its process went, and took it along."""
     for_good: bool = False
     """It failed, and said that trying again is of no use."""
+    payload: str = ""
 
 
 class ClaimRecord(NamedTuple):

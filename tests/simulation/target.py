@@ -58,7 +58,7 @@ class SimulatedTarget:
         place = self._history.begin(self._deed(invocation))
         for_good = False
         try:
-            outcome = await self._act(invocation, Behaviour(invocation.task.payload.strip('"')))
+            outcome = await self._act(invocation, Behaviour(invocation.task.payload.strip(' "')))
             for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_isolated)
             return outcome
         finally:
@@ -77,6 +77,7 @@ class SimulatedTarget:
             run.alone,
             self._life,
             self._clock.steady(),
+            payload=invocation.task.payload,
         )
 
     async def _act(self, invocation: Invocation, temper: Behaviour) -> Outcome:

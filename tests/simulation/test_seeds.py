@@ -20,6 +20,7 @@ SEEDS = sized(2 * CHUNK, soak=10 * CHUNK)
 CHUNKS = [range(first, first + CHUNK) for first in range(0, SEEDS, CHUNK)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", CHUNKS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_every_guarantee_holds_and_every_pair_of_policies_is_met(
     seeds: range, record_property: Callable[[str, object], None]

@@ -44,6 +44,8 @@ STARTS: Final = (
 
 
 class World:
+    make_clients = Clients
+
     def __init__(self, seed: int, make_store: Callable[[], FullStore], *, threaded: bool = False) -> None:
         self.seed = seed
         dice = _seeded("world", seed)
@@ -78,7 +80,9 @@ class World:
         fault_rates = FaultRates(self._dice["fault_rates"])
         nodes: list[Node] = []
         link = Link("people", fault_rates, self.clock, self.history)
-        people = Clients(store, link, self.clock, self.history, self._dice["people"], partial(_ring_all, nodes))
+        people = self.make_clients(
+            store, link, self.clock, self.history, self._dice["people"], partial(_ring_all, nodes)
+        )
         surroundings = SharedTargetState(self._dice["targets"], people.on_handed_on, one_machine=self._one_machine)
         nodes += [self._node(number, store, fault_rates, surroundings) for number in range(1, self._count + 1)]
         await people.add_initial_tasks(TASKS)

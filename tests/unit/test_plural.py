@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import horae
-from horae.cli.messages import messages, operating_messages
+from horae.cli.messages import messages
 from horae.cli.output.printer import Printer
+from horae.doctor.messages import TASKS_FAILED
 from horae.message import Message
 from horae.plural import NOUNS, apply_number_agreement
 from horae.service.accounts.refusals import refuse
@@ -62,7 +63,7 @@ def test_noun_behind_a_total_agrees_with_the_total(done: int, total: int, expect
 
 def test_sentences_of_the_command_line_agree_with_one() -> None:
     for out in (Printer(), Printer(store="sqlite:////tmp/other.db")):
-        assert out.translate(operating_messages.TASKS_FAILED, number=1, names="tea") == "1 task has given up: tea"
+        assert out.translate(TASKS_FAILED, number=1, names="tea") == "1 task has given up: tea"
         assert out.translate(messages.SKIPS_LEFT, number=1) == "the next 1 occurrence is skipped"
     assert Message("{n} runs", "{n} 次运行").in_language("zh", n=1) == "1 次运行"
 

@@ -68,9 +68,12 @@ def test_new_tests_do_not_overtake_a_serial_one_that_waits(locks: tuple[RunLock,
     third.close()
 
 
-def test_serial_tests_are_the_first_of_a_run(request: pytest.FixtureRequest) -> None:
-    items = [pytest.Function.from_parent(request.node.parent, name=name, callobj=is_free) for name in ("a", "b", "c")]
-    items[1].add_marker(pytest.mark.serial("a reason"))
+def test_a_run_begins_with_serial_and_then_long_tests(request: pytest.FixtureRequest) -> None:
+    names = ("a", "b", "c", "d", "e")
+    items = [pytest.Function.from_parent(request.node.parent, name=name, callobj=is_free) for name in names]
+    items[1].add_marker(pytest.mark.long)
+    items[3].add_marker(pytest.mark.serial("a reason"))
+    items[4].add_marker(pytest.mark.long)
     listed: list[pytest.Item] = list(items)
     pytest_collection_modifyitems(listed)
-    assert [item.name for item in listed] == ["b", "a", "c"]
+    assert [item.name for item in listed] == ["d", "b", "e", "a", "c"]

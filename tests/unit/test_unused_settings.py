@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from horae.doctor.machine_checks import UnusedSetting
 from horae.errors import Refusal
 from horae.runtime.process_settings import check_output
-from horae.runtime.unused_settings import KNOWN_VARIABLES, UnusedSetting, find_unused_settings
+from horae.runtime.unused_settings import KNOWN_VARIABLES, find_unused_settings
 from horae.settings import SETTINGS, read_settings
 from horae.targets.command.settings import read_settings as read_command
 from horae.targets.event.settings import read_settings as read_event

@@ -14,6 +14,7 @@ from ..service.tasks.bulk import Action
 from ..service.tasks.bulk_actions import ActionArguments, make_action
 from ..service.tasks.operation_worker import Permission
 from ..service.tasks.tasks import Tasks
+from ..service.tasks.undo_log import UndoLog
 from ..web.authentication import VIA, bearer_token
 from ..web.request_context import app_context
 from ..wire.fields import check_fields, text_or_none
@@ -27,7 +28,7 @@ PREFER: Final = {
     "description": "`respond-async` (RFC 7240): the answer comes at once, and the work goes on as an operation.",
     "schema": {"type": "string"},
 }
-_ARGUMENTS: Final = ("note", "until", "zone", "missed", "number")
+_ARGUMENTS: Final = ("note", "until", "zone", "missed", "number", "force", "chain")
 
 
 def prefers_async(request: Request) -> bool:
@@ -49,8 +50,10 @@ def permission_check(request: Request, principal: Principal) -> Permission:
     return allowed
 
 
-def action_of(request: Request, principal: Principal, tasks: Tasks, body: Mapping[str, Any]) -> Action:
-    """Return the action for one task."""
+def action_of(
+    request: Request, principal: Principal, tasks: Tasks, body: Mapping[str, Any], log: UndoLog | None
+) -> Action:
+    """Return the action for one task; what it changes is recorded in the log."""
     given = check_fields("arguments", body.get("arguments") or {}, _ARGUMENTS)
     arguments = ActionArguments(
         text_or_none("zone", given.get("zone")) or caller_zone(request, principal),
@@ -58,5 +61,7 @@ def action_of(request: Request, principal: Principal, tasks: Tasks, body: Mappin
         text_or_none("until", given.get("until")),
         given.get("missed") or "skip",
         1 if given.get("number") is None else given["number"],
+        given.get("force", False),
+        given.get("chain", True),
     )
-    return make_action(principal, tasks, body.get("action"), arguments, app_context(request).clock.now())
+    return make_action(principal, tasks, body.get("action"), arguments, app_context(request).clock.now(), log)

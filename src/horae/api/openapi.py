@@ -209,6 +209,7 @@ EDIT: Final[dict[str, Any]] = {"when": "every weekday at 8:30am", "zone": "Asia/
 PAUSE: Final[dict[str, Any]] = {"note": "on holiday", "until": "2099-01-07"}
 RESUME: Final[dict[str, Any]] = {"missed": "latest"}
 SKIP: Final[dict[str, Any]] = {"number": 1}
+RUN_NOW: Final[dict[str, Any]] = {"input": {"merge": {"day": "2026-11-01"}}}
 BACKFILL: Final[dict[str, Any]] = {"from": "2026-11-01", "to": "2026-11-02"}
 APPROVE: Final[dict[str, Any]] = {"digest": "0" * 64}
 REJECT: Final[dict[str, Any]] = {"reason": "too often; twice a day is enough"}

@@ -29,6 +29,7 @@ from ..wire.tasks import task_json
 
 Limit = Annotated[int, Query(minimum=1, maximum=MAX_HTTP_PAGE_SIZE, description="How many at once.")]
 Cursor = Annotated[str | None, Query(max_length=1_000, description="`next_cursor` of the page before.")]
+Force = Annotated[bool, Query(description="Delete it although other tasks run after it; these are then paused.")]
 DryRun = Annotated[bool, Query(description="Return what would be done, or its refusal, without doing it.")]
 Include = Annotated[
     str | None,

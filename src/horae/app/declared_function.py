@@ -20,7 +20,7 @@ from typing import (
 )
 
 from ..errors import InvalidTask
-from ..model.policy import Guarantee, Missed, Overlap, RetryPolicy
+from ..model.policy import Guarantee, Missed, Notify, Overlap, RetryPolicy
 from ..model.refusals import refuse
 from ..schedule import Schedule
 from ..schedule.describe import describe_schedule
@@ -153,7 +153,7 @@ def signature_of(binding: Binding) -> Signature:
 
 
 Never: TypeAlias = Literal["never"]
-_OTHER_ARGUMENTS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate")
+_OTHER_ARGUMENTS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate", "past")
 
 
 class PolicyArguments(TypedDict, total=False):
@@ -169,6 +169,8 @@ class PolicyArguments(TypedDict, total=False):
     guarantee: Guarantee
     priority: int
     notify_after: int | Never
+    start_within: Duration
+    notify: Notify | Never
 
 
 def to_options(chosen: PolicyArguments) -> Options:

@@ -11,7 +11,9 @@ from ..choices import Language
 from ..lifecycle.explain import Explanation
 from ..model.change import Facts
 from ..model.policy import MissedMode
+from ..model.refusals import refuse
 from ..model.run import Origin, Run
+from ..model.run_input import RunInput
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..ports.journal import Line
 from ..ports.store import RunFilter, TaskFilter
@@ -100,21 +102,48 @@ class TaskHandle:
         """Cancel permanently; the history stays."""
         await self._app.service.tasks.cancel(self._app.who, self.id)
 
-    async def delete(self) -> None:
-        """Delete the task and its history."""
-        await self._app.service.tasks.delete(self._app.who, self.id)
+    async def delete(self, *, force: bool = False) -> None:
+        """Delete the task and its history; with `force` also if others run after it, which are then paused."""
+        await self._app.service.tasks.delete(self._app.who, self.id, force=force)
 
-    async def run_now(self) -> RunHandle:
-        """Start one extra run now; the schedule does not move."""
-        return RunHandle(self._app, self.id, await self._app.service.tasks.run_now(self._app.who, self.id))
+    async def run_now(
+        self,
+        *,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the field in every front end
+        merge: Mapping[str, Any] | None = None,
+        chain: bool = True,
+    ) -> RunHandle:
+        """Start one extra run now; the schedule does not move. Without `chain`, its end starts no other task.
+
+        `input` are its arguments instead of those of the task; `merge` changes some of these (a merge patch, RFC 7396).
+        The task stays as it is, and the retries of the run have the same input.
+        """
+        given = _make_input(input, merge)
+        name = await self._app.service.tasks.run_now(self._app.who, self.id, given, chain=chain)
+        return RunHandle(self._app, self.id, name)
 
     async def skip(self, wanted: int = 1) -> None:
         """Skip the next so many occurrences, recording each as skipped; 0 reverts that."""
         await self._app.service.tasks.skip_next(self._app.who, self.id, wanted)
 
-    async def backfill(self, first: datetime, last: datetime, *, again: bool = False) -> None:
-        """Run the occurrences of a past range one by one; with `again`, also those that were backfilled before."""
-        await self._app.service.tasks.backfill(self._app.who, self.id, first, last, again=again)
+    async def backfill(
+        self,
+        first: datetime,
+        last: datetime,
+        *,
+        again: bool = False,
+        input: Mapping[str, Any] | None = None,  # noqa: A002
+        merge: Mapping[str, Any] | None = None,
+        chain: bool = True,
+    ) -> None:
+        """Run the occurrences of a past range one by one; with `again`, also those that were backfilled before.
+
+        `input` and `merge` are as for `run_now`, for every run of the range. Without `chain`, their ends start no other task.
+        """
+        given = _make_input(input, merge)
+        await self._app.service.tasks.backfill(
+            self._app.who, self.id, first, last, again=again, given=given, chain=chain
+        )
 
     async def edit(  # noqa: PLR0913 - one argument for each editable field
         self,
@@ -147,6 +176,15 @@ class TaskHandle:
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse_attribute(self, "A task handle", name, HANDLE_NAMES, "task")
+
+
+def _make_input(replacement: Mapping[str, Any] | None, patch: Mapping[str, Any] | None) -> RunInput | None:
+    """Encode the arguments of a run as the arguments of a task are encoded."""
+    if replacement is not None and patch is not None:
+        raise refuse("one_input", name="input")
+    if patch is not None:
+        return RunInput("merge", encode_arguments(patch))
+    return None if replacement is None else RunInput("replace", encode_arguments(replacement))
 
 
 def _instant(moment: datetime | str | None) -> datetime | None:
@@ -189,9 +227,14 @@ class RunHandle:
     async def cancel(self) -> None:
         await self._app.service.runs.cancel(self._app.who, self.id)
 
-    async def retry(self) -> None:
-        """Attempt its occurrence once more, with the same idempotency key."""
-        await self._app.service.runs.retry(self._app.who, self.id)
+    async def retry(
+        self,
+        *,
+        input: Mapping[str, Any] | None = None,  # noqa: A002
+        merge: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Attempt its occurrence once more, with the same idempotency key and input, unless another one is given."""
+        await self._app.service.runs.retry(self._app.who, self.id, _make_input(input, merge))
 
     def __repr__(self) -> str:
         return f"<run {self.id} of {self.task_id}>"

@@ -18,7 +18,7 @@ from ..model.ids import run_id
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
-from ..model.task import TaskState
+from ..model.task import TaskPast, TaskState
 from ..outgoing.signatures import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.service_factory import callback_key
@@ -26,6 +26,7 @@ from ..runtime.stores import mask_url
 from ..service.query.instants import parse_span
 from ..service.runs.lanes import MAX_LANE_LIMIT
 from ..service.runs.runs import build_outcome
+from ..service.tasks.chain_order import chain_order
 from ..service.tasks.declared_tasks import CODE_KEY_PREFIX
 from ..service.tasks.function_records import Defaults, FormerName, Registration
 from ..service.tasks.functions import FunctionCatalogue, complete_name, nearest_function
@@ -150,12 +151,14 @@ class Horae(AppLifespan):
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
         using: object | None = None,
+        past: TaskPast | None = None,
         **options: Unpack[PolicyArguments],
     ) -> TaskHandle:
         """Create a task. With a `key` it is created once; the same key again edits that task.
 
         The target is a task function, its name, or a target in wire format: `{"kind": "http", "url": …}`.
         `using` is your own connection with an open transaction: the task exists once you commit, and never if you roll back.
+        `past` is that of a task which began in another scheduler: what was missed since is then accounted for.
         """
         if using is not None and not self.store.shares_transactions:
             raise refuse_to_share("no_shared_transaction")
@@ -165,6 +168,7 @@ class Horae(AppLifespan):
         request = request._replace(key=key, owner=owner, zone=request.zone if zone is None else zone, name=task_name)
         request = request if labels is None else request._replace(labels=labels)
         request = request if lane is None else request._replace(lane=lane)
+        request = request if past is None else request._replace(past=past)
         return TaskHandle(self, await self.service.tasks.create(self.who, request, using=using))
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
@@ -359,6 +363,9 @@ class Horae(AppLifespan):
     def run_id_of(self, entry: Entry) -> str:
         return run_id(entry.task_id, entry.origin, entry.planned, entry.attempt)
 
+    def _request_or_none(self, declared: TaskFunction[Any, Any]) -> TaskRequest | None:
+        return None if declared.declaration.when is None else self._declared_request(declared)
+
     async def _declare_all(self) -> None:
         former = self._former_names()
         await self.service.functions.register(self.who, self._registrations(), former.values())
@@ -366,7 +373,7 @@ class Horae(AppLifespan):
             self.registry.add_alias(alias, name)
         modules: dict[str, list[str]] = {}
         former_modules_of: dict[str, tuple[str, ...]] = {}
-        for declared in self._declared.values():
+        for declared in chain_order(list(self._declared.values()), self._request_or_none):
             names = modules.setdefault(declared.module, [])
             former_modules_of[declared.module] = former_modules(declared)
             if declared.declaration.when is not None:

@@ -258,6 +258,7 @@ class AppLifespan:
         self._function_target = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._function_target))
         self._engine.on_settled = self._on_settled
+        self._engine.on_linked = self._wakeup.notify
         self._engine.dispatcher.on_unroutable = self._on_stranded
         # Announced before the first run: a task may end its process right away.
         self._engine.on_joined = partial(self._announce, self._engine)

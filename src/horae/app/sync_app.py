@@ -220,9 +220,18 @@ class BlockingTask:
     def skip(self, wanted: int = 1) -> None:
         self._horae.call(self._task.skip(wanted))
 
-    def run_now(self, wait: Duration | None = None) -> Run | None:
-        """Start one extra run now; with `wait`, wait that long for its end and return its last run."""
-        run: RunHandle = self._horae.call(self._task.run_now())
+    def run_now(
+        self,
+        wait: Duration | None = None,
+        *,
+        input: Mapping[str, Any] | None = None,  # noqa: A002
+        merge: Mapping[str, Any] | None = None,
+    ) -> Run | None:
+        """Start one extra run now; with `wait`, wait that long for its end and return its last run.
+
+        `input` are its arguments instead of those of the task; `merge` changes some of these.
+        """
+        run: RunHandle = self._horae.call(self._task.run_now(input=input, merge=merge))
         return None if wait is None else self._horae.call(run.wait(wait))
 
     def edit(

@@ -13,7 +13,9 @@ from ..model.entry import EntryKind, EntryState
 from ..model.page import Page
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
+from ..model.task import OPEN_STATES
 from ..ports.store import RunFilter
+from ..schedule import After
 
 Occurrence: TypeAlias = tuple[Origin, datetime]
 _MIN_POLL_SECONDS: Final = 0.1
@@ -109,7 +111,9 @@ def _refuse_endless_wait(facts: Facts) -> None:
 
 
 def _nothing_left(facts: Facts) -> bool:
-    return not facts.live and not facts.entries
+    """Return whether no occurrence comes any more; a task that runs after others has one whenever they end."""
+    is_chained = isinstance(facts.task.schedule, After) and facts.status.state in OPEN_STATES
+    return not (facts.live or facts.entries or is_chained)
 
 
 def _ended_runs(facts: Facts, runs: Iterable[Run]) -> list[Run]:

@@ -82,6 +82,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 Message("Pause a task: it starts no runs until it is resumed.", "暂停任务。"),
             ),
             "resume": CommandEntry("commands.tasks.control:resume", Message("Resume a task.", "恢复任务。")),
+            "undo": CommandEntry(
+                "commands.tasks.control:undo",
+                Message(
+                    "Undo a bulk pause or resume: each task gets the pause that it had before.",
+                    "撤销批量暂停或恢复:每个任务恢复原来的暂停状态。",
+                ),
+            ),
             "skip": CommandEntry(
                 "commands.tasks.control:skip", Message("Skip the next occurrences of a task.", "跳过任务接下来的几次。")
             ),
@@ -163,6 +170,10 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "webhook": CommandEntry(
                 "commands.access.webhook:webhook_commands",
                 Message("Send events to other systems.", "将动态通知其他系统。"),
+            ),
+            "notify": CommandEntry(
+                "commands.access.notify:notify_commands",
+                Message("Send messages to people: mail, chat, phone.", "向人发送消息:邮件、聊天、手机。"),
             ),
             "audit": CommandEntry(
                 "commands.access.audit:audit_commands",

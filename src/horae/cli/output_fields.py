@@ -13,7 +13,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "apply": "dry_run applied new changed same gone tasks lanes warnings",
     "audit-verify": "ok rows open_rows broken head",
     "backfill": "task count dry_run",
-    "bulk": "matched done refused",
+    "bulk": "matched done refused undo",
     "completion": "shell script",
     "config": "setting value origin meaning",
     "context-used": "current",
@@ -23,8 +23,12 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "db-path": "path store exists",
     "db-restore": "path backup kept",
     "db-upgrade": "path store before after",
+    "destination": (
+        "id name owner url service zone quiet reminders language failing_since blocked last created version"
+    ),
+    "notice": ("id destination owner on task_id task run_id text at state created next_attempt attempts"),
     "delivery": "id webhook owner message type task_id state created next_attempt attempts",
-    "doctor": "errors warnings checks",
+    "doctor": "errors warnings checks server_checks",
     "edited": "task changed removed added dry_run warnings",
     "exported": "path tasks runs",
     "failure-group": "key pattern count newest task_ids run_ids",
@@ -47,21 +51,21 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "receipt": "task fires warnings dry_run change removed added declared",
     "retry-report": "retried refused left dry_run",
     "run": (
-        "id task_id task owner state reason because origin planned planned_local zone due attempt started "
-        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end result error"
+        "id task_id task owner state reason because origin root parents planned planned_local zone due attempt started "
+        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error"
     ),
     "secret": "name owner updated agents",
     "session": "id owner scopes token client created used expires",
     "sign-in-link": "url expires opened",
     "secret-rotated": "resealed key_file",
-    "show": "task fires fires_if_resumed runs",
+    "show": "task fires fires_if_resumed runs tree",
     "simulate": (
         "start end until complete zone capacity runs skipped most_at_once busiest_minute busiest_second tasks "
         "lanes first_starts days findings"
     ),
     "status": "ok node_up store version problems overview",
     "task": (
-        "id name when zone target payload key lane labels policies owner state means version created next "
+        "id name when zone target payload key lane labels policies owner state means version successors created next "
         "next_local counted failures skips_left pause reason ended last_result running waiting_for last "
         "missed_24h"
     ),
@@ -131,6 +135,12 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "move": "move",
     "next": "fires",
     "nodes": "nodes",
+    "notify add": "destination",
+    "notify ls": "destination",
+    "notify notices": "notice",
+    "notify rm": "forgotten",
+    "notify set": "destination",
+    "notify test": "notice",
     "open": "sign-in-link",
     "overview": "overview",
     "owner add": "owner",
@@ -165,6 +175,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "token ls": "token",
     "token make": "token-made",
     "token revoke": "token",
+    "undo": "bulk",
     "up": "up",
     "version": "version",
     "view add": "view",

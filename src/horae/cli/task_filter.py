@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import click
@@ -12,8 +12,11 @@ from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
 from ..service.query.filters import narrow_task_filter
+from ..service.service import Service
 from ..service.tasks.bulk import Bulk, BulkReport
+from ..service.tasks.bulk_actions import ActionArguments, make_action
 from ..service.tasks.lookup import TaskCount
+from ..service.tasks.operations import OperationRequest
 from ..wire.overview import bulk_json
 from .messages import messages
 from .messages.refusals import refuse
@@ -44,8 +47,6 @@ bulk_options: Final = option_group(
 _TASK_HELP: Final = "Its name, id or key, or as much of it as is unique."
 task_argument: Final = click.argument("task", metavar="TASK", help=_TASK_HELP)
 optional_task_argument: Final = click.argument("task", required=False, metavar="[TASK]", help=_TASK_HELP)
-
-TaskAction = Callable[[CommandSession, Task], Awaitable[object]]
 
 
 def load_task_filter(out: Printer, filters: Values) -> TaskFilter:
@@ -114,9 +115,8 @@ def is_filter(task: str | None, filters: Values) -> bool:
 
 
 class BulkAction(NamedTuple):
-    """An action on each of many tasks: `run` performs it on a local store, `name` and `arguments` on a server."""
+    """An action on each of many tasks, by its name and arguments as HTTP has them."""
 
-    run: TaskAction
     name: str
     arguments: Mapping[str, Any] = {}
 
@@ -136,17 +136,22 @@ def act_on_many(
     if matched:
         with out.progress(title, matched) as bar:
             report = run_in_session(out, lambda app: _act_on_each(app, query, action, bar.update))
-    _show_report(out, title, report)
+    show_report(out, title, report)
 
 
 async def _act_on_each(
     app: CommandSession, query: TaskFilter, action: BulkAction, progress: Callable[[int], None]
 ) -> BulkReport:
-    bulk = app.service.bulk
-    if isinstance(bulk, Bulk):
-        return await bulk.each(app.principal, query, lambda task: action.run(app, task), progress=progress)
-    zone = {"zone": app.zone} if "until" in action.arguments else {}
-    return await bulk.act(query, action.name, {**action.arguments, **zone}, progress)
+    service = app.service
+    if not isinstance(service, Service):
+        zone = {"zone": app.zone} if "until" in action.arguments else {}
+        return await service.bulk.act(query, action.name, {**action.arguments, **zone}, progress)
+    principal, operations = app.principal, service.operations
+    log = operations.new_log(principal, action.name)
+    arguments = ActionArguments(app.zone, **action.arguments)
+    apply = make_action(principal, service.tasks, action.name, arguments, app.clock.now(), log)
+    order = OperationRequest(action.name, {}, action.arguments)
+    return await operations.act(principal, order, query, apply, log=log, progress=progress)
 
 
 async def _count(app: CommandSession, query: TaskFilter) -> TaskCount:
@@ -158,7 +163,7 @@ async def _count(app: CommandSession, query: TaskFilter) -> TaskCount:
     return await bulk.count(query)
 
 
-def _show_report(out: Printer, title: Message, report: BulkReport) -> None:
+def show_report(out: Printer, title: Message, report: BulkReport) -> None:
     shape: dict[str, Any] = bulk_json(report, out.language)
     if out.json:
         out.data(shape)
@@ -166,3 +171,5 @@ def _show_report(out: Printer, title: Message, report: BulkReport) -> None:
     out.line(out.translate(messages.DONE_TO_MANY, deed=title, done=report.done, matched=report.matched))
     for task, refusal in report.refused:
         out.aside(f"  ✕ {task.name}: {refusal.in_language(out.language).message}")
+    if report.undo is not None:
+        out.note(messages.UNDO_COMMAND, id=report.undo)

@@ -48,8 +48,13 @@ _POLICY_OPTIONS: Final = (
     click.option("--retries", metavar="N|never", help="Further tries; never: no end."),
     click.option("--timeout", metavar="5m", help="Longest time without a response."),
     click.option("--max-duration", metavar="1h|never", help="Longest time in all."),
+    click.option(
+        "--start-within", metavar="10m|never", help="Skip it if it has not started that long after it was due."
+    ),
     click.option("--give-up-after", metavar="N|never", help="Failures in a row after which it stops."),
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
+    click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
+    click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
     click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
     click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
@@ -150,10 +155,25 @@ def _policies(definition: Values) -> dict[str, Any]:
 def _policy_options(definition: Values) -> dict[str, Any]:
     chosen = {name: definition[name] for name in ("missed", "overlap", "timeout", "guarantee", "priority")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    for name in ("retries", "give_up_after", "max_duration", "notify_after"):
+    for name in ("retries", "give_up_after", "max_duration", "notify_after", "start_within"):
         if definition[name] is not None:
             chosen[name] = _parse_limit(definition[name])
-    return chosen
+    return {**chosen, **_notify_options(definition)}
+
+
+def _notify_options(definition: Values) -> dict[str, Any]:
+    """Return the policy `notify`; `--notify-on` alone is left for the policy to refuse."""
+    to, on = definition["notify"], definition["notify_on"]
+    if to is None and on is None:
+        return {}
+    if to == "never":
+        return {"notify": None}
+    parts = {"to": to, "on": on}
+    return {"notify": {name: _split_list(value) for name, value in parts.items() if value is not None}}
+
+
+def _split_list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _parse_limit(text: str) -> int | str | None:

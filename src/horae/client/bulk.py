@@ -10,14 +10,15 @@ from typing import Any, Final
 from ..clock import Clock
 from ..errors import HoraeError, Refusal, Sentence
 from ..model.accounts.operation import Operation, OperationState
+from ..model.accounts.principal import Principal
+from ..model.task import partial_task
 from ..ports.store import TaskFilter
 from ..service.tasks.bulk import BulkReport, RefusedAction
 from ..service.tasks.lookup import TaskCount
+from ..service.tasks.operation_worker import report_of
 from ..wire.operations import read_operation
-from ..wire.overview import partial_task
 from .connection import Connection, path_segment
 from .decode import decode_response
-from .refusals import refuse
 from .tasks import filter_parameters
 
 _ACTIONS: Final = "/v1/tasks/actions"
@@ -29,7 +30,7 @@ Progress = Callable[[int], None]
 class RemoteBulk:
     def __init__(self, connection: Connection, clock: Clock) -> None:
         self._connection = connection
-        self._clock = clock
+        self._operations = RemoteOperations(connection, clock)
 
     async def count(self, task_filter: TaskFilter) -> TaskCount:
         """Return how many tasks match, up to the limit to which a server counts, and whether there are more."""
@@ -56,31 +57,39 @@ class RemoteBulk:
             progress(report.matched)
             return report
         operation = await decode_response(self._connection, read_operation, response)
+        return report_of(await self._operations.wait_for_end(operation, progress))
+
+
+class RemoteOperations:
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    async def undo(self, _principal: Principal, name: str) -> Operation:
+        """Begin the undo of an operation, as an operation of its own."""
+        response = await self._connection.post(f"{_OPERATIONS}/{path_segment(name)}/undo")
+        return await decode_response(self._connection, read_operation, response)
+
+    async def wait(self, _principal: Principal, name: str) -> Operation:
+        """Return an operation when it has ended. Cancelling the call cancels the operation."""
+        return await self.wait_for_end(await self._get(name))
+
+    async def wait_for_end(self, operation: Operation, progress: Progress = lambda _done: None) -> Operation:
         try:
-            operation = await self._wait_for_end(operation, progress)
+            while operation.state is OperationState.RUNNING:
+                await self._clock.pause(_POLL_SECONDS)
+                operation = await self._get(operation.id)
+                progress(operation.done + operation.refused)
         except asyncio.CancelledError:
             # A cancelled call must not leave the rest of the operation running.
             with suppress(HoraeError):
                 await self._connection.post(f"{_OPERATIONS}/{path_segment(operation.id)}/cancel")
             raise
-        if operation.state is not OperationState.FINISHED:
-            raise refuse(
-                "operation_ended_early",
-                id=operation.id,
-                state=operation.state.value,
-                done=operation.done,
-                total=operation.total or 0,
-            )
-        refused = tuple(_refused(each.task_id, each.task, each.code, each.en) for each in operation.refusals)
-        return BulkReport(operation.total or 0, operation.done, refused)
-
-    async def _wait_for_end(self, operation: Operation, progress: Progress) -> Operation:
-        while operation.state is OperationState.RUNNING:
-            await self._clock.pause(_POLL_SECONDS)
-            response = await self._connection.get(f"{_OPERATIONS}/{path_segment(operation.id)}")
-            operation = await decode_response(self._connection, read_operation, response)
-            progress(operation.done + operation.refused)
         return operation
+
+    async def _get(self, name: str) -> Operation:
+        response = await self._connection.get(f"{_OPERATIONS}/{path_segment(name)}")
+        return await decode_response(self._connection, read_operation, response)
 
 
 def _conditions(wanted: TaskFilter) -> dict[str, Any]:
@@ -96,7 +105,7 @@ def _conditions(wanted: TaskFilter) -> dict[str, Any]:
 
 def _read_report(value: Mapping[str, Any]) -> BulkReport:
     refused = (_refused(each["task_id"], each["task"], each["code"], each["detail"]) for each in value["refused"])
-    return BulkReport(value["matched"], value["done"], tuple(refused))
+    return BulkReport(value["matched"], value["done"], tuple(refused), value.get("undo"))
 
 
 def _refused(task_id: str, task: str, code: str, detail: str) -> RefusedAction:

@@ -34,6 +34,9 @@ _RETRYABLE_CODES: Final = frozenset({"too_many_requests", "still_in_progress"})
 _VERSION_MISMATCH_CODES: Final = frozenset({"no_such_path", "bad_method", "unknown_parameter", "unknown_field"})
 """Codes that this client only gets from a server of another version."""
 _SAFE_CHARACTERS: Final = "-_.~:@"
+_UNIX: Final = "unix:"
+_LOCAL_BASE: Final = "http://localhost"
+"""Origin of requests over a unix socket."""
 
 
 class ServerResponse(NamedTuple):
@@ -53,6 +56,8 @@ class Connection:
         self, server: str, token: str | None, clock: Clock, language: Language = "en", *, plain_http: bool = False
     ) -> None:
         self.server = check_address(server)
+        self._socket_path = unix_path(self.server)
+        self._base = self.server if self._socket_path is None else _LOCAL_BASE
         if not plain_http:
             refuse_plain_http(self.server)
         self.language: Language = language
@@ -131,7 +136,7 @@ class Connection:
         # A redirect would carry the token to wherever it leads.
         async with session.request(
             method,
-            _verbatim_url(self.server + target),
+            _verbatim_url(self._base + target),
             data=data,
             headers={**self._headers(), **content_type, **headers},
             allow_redirects=False,
@@ -149,7 +154,7 @@ class Connection:
         timeouts = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=_RESPONSE_SECONDS)
         try:
             async with self._open_session().get(
-                _verbatim_url(self.server + path + _query(query)),
+                _verbatim_url(self._base + path + _query(query)),
                 headers={**self._headers(), **headers},
                 timeout=timeouts,
                 allow_redirects=False,
@@ -167,7 +172,10 @@ class Connection:
             except ModuleNotFoundError:
                 raise refuse_part("missing_part", library="aiohttp", extra="http") from None
             timeouts = aiohttp.ClientTimeout(total=_RESPONSE_SECONDS, connect=_CONNECT_SECONDS)
-            self._session = aiohttp.ClientSession(timeout=timeouts, cookie_jar=aiohttp.DummyCookieJar())
+            connector = None if self._socket_path is None else aiohttp.UnixConnector(self._socket_path)
+            self._session = aiohttp.ClientSession(
+                timeout=timeouts, cookie_jar=aiohttp.DummyCookieJar(), connector=connector
+            )
         return self._session
 
     def _headers(self) -> dict[str, str]:
@@ -232,7 +240,12 @@ class Connection:
 
 def check_address(server: str) -> str:
     """Return the address without a trailing slash. Refuses an address with credentials, query or fragment, and one that
-    is not HTTP."""
+    is not HTTP; `unix:PATH` is a socket of this machine."""
+    path = unix_path(server)
+    if path is not None:
+        if not path.startswith("/") or not path.isprintable():
+            raise refuse("bad_server_address", server=server)
+        return f"{_UNIX}{path}"
     try:
         parts = urlsplit(server)
         port_fits = parts.port is None or parts.port > 0
@@ -242,6 +255,11 @@ def check_address(server: str) -> str:
     if not is_http or parts.username is not None or parts.query or parts.fragment or " " in server:
         raise refuse("bad_server_address", server=_without_userinfo(server))
     return server.rstrip("/")
+
+
+def unix_path(server: str) -> str | None:
+    """Return the path of `unix:PATH` (or `unix://PATH`); None for another address."""
+    return server.removeprefix(_UNIX).removeprefix("//") if server.startswith(_UNIX) else None
 
 
 def refuse_plain_http(server: str) -> None:
@@ -255,6 +273,8 @@ def is_encrypted(server: str) -> bool:
 
 
 def is_loopback(server: str) -> bool:
+    if unix_path(server) is not None:
+        return True
     host = urlsplit(server).hostname or ""
     try:
         return ip_address(host).is_loopback

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import Conflict, InvalidTask, NotAllowed, NotAuthenticated, ServerUnreachable
+from ..errors import InvalidTask, NotAllowed, NotAuthenticated, ServerUnreachable
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -66,13 +66,6 @@ CATALOGUE: Final = RefusalCatalogue(
             "Log in with 'horae login {server}', or name a file that holds one with HORAE_TOKEN_FILE.",
             "本机没有用于 {server} 的令牌。",
             "请用“horae login {server}”登录,或用 HORAE_TOKEN_FILE 指定存放令牌的文件。",
-        ),
-        "operation_ended_early": RefusalEntry(
-            Conflict,
-            "It ended as {state} when {done} of {total} tasks were done (operation {id}).",
-            "What was done stays done; do it again for the others.",
-            "操作在完成 {total} 个任务中的 {done} 个后以 {state} 结束(操作 {id})。",
-            "已完成的部分保持不变;请对其余任务重新执行。",
         ),
         "not_over_http": RefusalEntry(
             InvalidTask,

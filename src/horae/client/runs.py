@@ -10,7 +10,8 @@ from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.page import MAX_HTTP_PAGE_SIZE, Page
 from ..model.run import Run
-from ..model.task import Task
+from ..model.run_input import RunInput
+from ..model.task import Task, partial_task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.runs.explanations import OccurrenceExplanation
@@ -18,8 +19,8 @@ from ..service.runs.failures import FailureSummaries, RetryReport
 from ..service.runs.planned import PlannedList
 from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
-from ..wire.overview import partial_task
 from ..wire.planned import read_planned_list
+from ..wire.run_inputs import input_body
 from ..wire.runs import read_explanation, read_line, read_outage, read_run
 from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
@@ -60,9 +61,9 @@ class RemoteRuns:
         del principal
         return await self._decode_run(await self._connection.post(f"{_run_path(run_id)}/cancel"))
 
-    async def retry(self, principal: Principal, run_id: str) -> Facts:
+    async def retry(self, principal: Principal, run_id: str, given: RunInput | None = None) -> Facts:
         del principal
-        response = await self._connection.post(f"{_run_path(run_id)}/retry", None, [("include", "agenda")])
+        response = await self._connection.post(f"{_run_path(run_id)}/retry", input_body(given), [("include", "agenda")])
         return await decode_response(self._connection, read_facts, response)
 
     async def _decode_run(self, response: Any) -> Run:

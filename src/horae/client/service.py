@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 from ..clock import Clock
 from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit, RemoteSessions, RemoteTokens
-from .bulk import RemoteBulk
+from .bulk import RemoteBulk, RemoteOperations
 from .connection import Connection
 from .decode import decode_response
+from .destinations import RemoteDestinations
+from .doctor import RemoteDoctor
 from .events import RemoteEvents
 from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
 from .runs import RemoteExplanations, RemoteFailures, RemotePlannedRuns, RemoteRuns
@@ -43,7 +45,9 @@ class RemoteService:
         self.lanes = RemoteLanes(connection)
         self.functions = RemoteFunctions(connection)
         self.nodes = RemoteNodes(connection)
+        self.doctor = RemoteDoctor(connection)
         self.bulk = RemoteBulk(connection, clock)
+        self.operations = RemoteOperations(connection, clock)
         self.secrets = RemoteSecrets(connection)
         self.accounts = RemoteAccounts(connection)
         self.agents = RemoteAgents(connection)
@@ -52,6 +56,7 @@ class RemoteService:
         self.audit = RemoteAudit(connection)
         self.views = RemoteViews(connection)
         self.webhooks = RemoteWebhooks(connection)
+        self.destinations = RemoteDestinations(connection)
         self.approvals = RemoteApprovals(connection)
 
     async def whoami(self) -> TokenIdentity:

@@ -14,6 +14,7 @@ from ..model.page import Page
 from ..model.policy import MissedMode
 from ..model.refusals import refuse
 from ..model.run import Run
+from ..model.run_input import RunInput
 from ..model.task import Task
 from ..ports.store import TaskFilter
 from ..service.tasks.advisories import Advisory, advisory_codes
@@ -21,6 +22,7 @@ from ..service.tasks.edits import EditResult, Edits, fire_changes
 from ..service.tasks.lookup import TaskCount
 from ..service.tasks.task_request import TaskRequest
 from ..wire.instants import utc
+from ..wire.run_inputs import input_body
 from ..wire.runs import read_run
 from ..wire.task_facts import read_facts
 from ..wire.task_requests import edits_json, task_request_json
@@ -177,20 +179,30 @@ class RemoteTasks:
         del principal
         return await self._act(task_id, "skip", {"number": number})
 
-    async def delete(self, principal: Principal, task_id: str) -> None:
+    async def delete(self, principal: Principal, task_id: str, *, force: bool = False) -> None:
         del principal
-        await self._connection.delete(_task_path(task_id))
+        await self._connection.delete(_task_path(task_id), [("force", "true")] if force else ())
 
-    async def run_now(self, principal: Principal, task_id: str) -> str:
+    async def run_now(
+        self, principal: Principal, task_id: str, given: RunInput | None = None, *, chain: bool = True
+    ) -> str:
         del principal
-        response = await self._connection.post(f"{_task_path(task_id)}/run")
+        response = await self._connection.post(f"{_task_path(task_id)}/run", _run_body(given, chain=chain) or None)
         return await decode_response(self._connection, lambda each: str(each["run_id"]), response)
 
-    async def backfill(
-        self, principal: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
+    async def backfill(  # noqa: PLR0913 - one argument for each choice of a request
+        self,
+        principal: Principal,
+        task_id: str,
+        first: datetime,
+        last: datetime,
+        *,
+        again: bool = False,
+        given: RunInput | None = None,
+        chain: bool = True,
     ) -> Facts:
         del principal
-        body = {"from": utc(first), "to": utc(last), "again": again}
+        body = {"from": utc(first), "to": utc(last), "again": again, **_run_body(given, chain=chain)}
         response = await self._connection.post(f"{_task_path(task_id)}/backfill", body, [_WITH_AGENDA])
         return await decode_response(self._connection, lambda each: read_facts(each["task"]), response)
 
@@ -224,6 +236,10 @@ def _read_receipt(value: Any) -> ServerReceipt:
         if each["code"] in known
     )
     return ServerReceipt(tuple(value.get("declared", ())), warnings)
+
+
+def _run_body(given: RunInput | None, *, chain: bool) -> dict[str, Any]:
+    return {**(input_body(given) or {}), **({} if chain else {"chain": False})}
 
 
 def _task_path(task_id: str) -> str:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..web.request_context import AppContext
 from .application import ConsoleApplication
-from .page import PageRoute, anonymous_viewer, page, signed_in
+from .page import PageRoute, not_found_response, page, signed_in
 from .pages import (
     activity,
     approvals,
@@ -40,7 +40,7 @@ from .pages import (
     tasks,
     why,
 )
-from .rendering import page_response, static_files, static_version
+from .rendering import static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
     *now.ROUTES,
@@ -100,8 +100,7 @@ class ConsoleRouter(Router):
         try:
             await super().app(scope, receive, send)
         except HTTPException as error:
-            request = Request(scope)
-            response = page_response(request, anonymous_viewer(request), "not_found.html", {}, error.status_code)
+            response = await not_found_response(Request(scope, receive), error.status_code)
             await response(scope, receive, send)
 
 

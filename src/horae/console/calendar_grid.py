@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
 
 class Period(NamedTuple):
-    """What one page shows. `month` is the month of a month view: days of its weeks that belong to others are dimmed."""
+    """Days that one page shows. `month` is the month of a month view: days of its weeks that belong to others are dimmed."""
 
     view: View
     zone: str

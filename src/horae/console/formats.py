@@ -45,7 +45,9 @@ def format_clock(at: datetime | None, viewer: Viewer, zone: str | None = None) -
         return NOTHING
     tz = viewer.tz if zone is None else viewer._replace(zone=zone).tz
     local, today = at.astimezone(tz), viewer.now.astimezone(tz)
-    clock = f"{local:%H:%M:%S}" if local.second or local.microsecond else f"{local:%H:%M}"
+    clock = f"{local.hour:02}:{local.minute:02}"
+    if local.second or local.microsecond:
+        clock += f":{local.second:02}"
     return clock if local.date() == today.date() else f"{format_day(local, today, viewer.language)} {clock}"
 
 

@@ -105,7 +105,7 @@ def signed_in(handler: Handler, sign_in_page: SignInPage) -> Endpoint:
     """Return an endpoint that serves signed-in viewers; other browsers get the sign-in page, with their form kept."""
 
     async def endpoint(request: Request) -> Response:
-        form = NO_FORM
+        form, viewer = NO_FORM, anonymous_viewer(request)
         try:
             if request.method == "POST":
                 check_origin(request)
@@ -117,10 +117,10 @@ def signed_in(handler: Handler, sign_in_page: SignInPage) -> Endpoint:
         except NotAuthenticated:
             return await sign_in_page(request, form)
         except HoraeError as error:
-            return error_response(request, error)
+            return error_response(request, viewer, error)
         except Exception:
             LOG.exception("%s %s %s failed", request_id(request), request.method, request.url.path)
-            return error_response(request, refuse_request("internal_error"))
+            return error_response(request, viewer, refuse_request("internal_error"))
 
     return endpoint
 
@@ -138,9 +138,18 @@ def anonymous_viewer(request: Request) -> Viewer:
     return make_viewer(request, ANONYMOUS, viewer_zone(request, app_context(request).service.zone), "")
 
 
-def error_response(request: Request, error: HoraeError) -> Response:
+async def not_found_response(request: Request, status: int) -> Response:
+    """Show that there is no such page; signed-in viewers keep their navigation."""
+    try:
+        viewer = await load_viewer(request)
+    except HoraeError:
+        viewer = anonymous_viewer(request)
+    return page_response(request, viewer, "not_found.html", {}, status)
+
+
+def error_response(request: Request, viewer: Viewer, error: HoraeError) -> Response:
     """Show an error in three lines: what happened, what to do, and the code with the request id."""
-    viewer, status = anonymous_viewer(request), status_of(error)
+    status = status_of(error)
     problem = problem_json(error, viewer.language)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
         LOG.warning("%s %s: %s", request_id(request), type(error).__name__, error)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -148,20 +148,27 @@ def script_texts(language: Language) -> tuple[tuple[str, str], ...]:
     return tuple((name, text.en if language == "en" else text.zh) for name, text in scripts.TEXTS.items())
 
 
-def navigation(viewer: Viewer) -> list[tuple[str, str]]:
-    """Return path and name of the pages that the viewer may use."""
+class PageLink(NamedTuple):
+    path: str
+    name: str
+
+
+class Navigation(NamedTuple):
+    """Pages that the viewer may use. On a phone, the main ones are in the bar and the others behind its last button."""
+
+    main: list[PageLink]
+    others: list[PageLink]
+
+
+def navigation(viewer: Viewer) -> Navigation:
     if viewer.is_simple:
-        return [("/simple", "simple")]
-    shared = [("/", "now"), ("/tasks", "tasks"), ("/runs", "runs"), ("/calendar", "calendar")]
-    admins = [("/lanes", "lanes")] if viewer.is_admin else []
-    return [
-        *shared,
-        *admins,
-        ("/activity", "activity"),
-        ("/approvals", "approvals"),
-        ("/settings", "settings"),
-        ("/simple", "simple"),
-    ]
+        return Navigation([PageLink("/simple", "simple")], [])
+    main = ["tasks", "runs", "calendar"]
+    others = [*(["lanes"] if viewer.is_admin else []), "activity", "approvals", "settings", "simple"]
+    return Navigation(
+        [PageLink("/", "now"), *(PageLink(f"/{name}", name) for name in main)],
+        [PageLink(f"/{name}", name) for name in others],
+    )
 
 
 def _without(query: Mapping[str, Any], name: str) -> dict[str, Any]:

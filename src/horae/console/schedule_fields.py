@@ -34,21 +34,21 @@ def fields_of(schedule: Schedule) -> dict[str, str]:
     fields cannot express it."""
     match schedule:
         case Every(interval=interval, since="grid"):
-            return _named(kind="every", interval=format_short_duration(interval))
+            return _prefix_names(kind="every", interval=format_short_duration(interval))
         case Once(at=at) if at.tzinfo is None and not at.microsecond:
-            return _named(kind="once", at=at.isoformat(timespec="minutes" if not at.second else "seconds"))
+            return _prefix_names(kind="once", at=at.isoformat(timespec="minutes" if not at.second else "seconds"))
         case Cron(expression=expression):
-            return _named(kind="cron", cron=expression)
+            return _prefix_names(kind="cron", cron=expression)
         case Calendar(every=1, hours=None, months=()) if schedule.at:
             return _calendar_fields(schedule)
         case _:
-            return _named(kind="")
+            return _prefix_names(kind="")
 
 
 def _calendar_fields(calendar: Calendar) -> dict[str, str]:
     fields = _unit_fields(calendar)
     cron = cron_of(calendar)
-    return fields if cron is None or not fields[f"{PREFIX}.kind"] else fields | _named(cron=cron)
+    return fields if cron is None or not fields[f"{PREFIX}.kind"] else fields | _prefix_names(cron=cron)
 
 
 def cron_of(calendar: Calendar) -> str | None:
@@ -81,17 +81,17 @@ def _unit_fields(calendar: Calendar) -> dict[str, str]:
     times = ", ".join(map(format_time, calendar.at))
     match calendar.unit:
         case "day" if not calendar.on:
-            return _named(kind="daily", times=times)
+            return _prefix_names(kind="daily", times=times)
         case "week" if calendar.on:
             days = ",".join(WEEKDAYS[each] for each in calendar.on if isinstance(each, int))
-            return _named(kind="weekly", times=times, days=days)
+            return _prefix_names(kind="weekly", times=times, days=days)
         case "month" if len(calendar.on) == 1 and isinstance(calendar.on[0], int):
-            return _named(kind="monthly", times=times, day=str(calendar.on[0]))
+            return _prefix_names(kind="monthly", times=times, day=str(calendar.on[0]))
         case _:
-            return _named(kind="")
+            return _prefix_names(kind="")
 
 
-def _named(**fields: str) -> dict[str, str]:
+def _prefix_names(**fields: str) -> dict[str, str]:
     return {f"{PREFIX}.{name}": value for name, value in fields.items()}
 
 
@@ -126,12 +126,12 @@ def _mapping_of(given: Mapping[str, str], days: list[str]) -> dict[str, Any]:
             return {"kind": "cron", "expression": _required(given, "cron")}
         case "daily" | "weekly" | "monthly":
             times = [each for each in _TIMES.split(_required(given, "times")) if each]
-            return {"kind": "calendar", "unit": _UNITS[kind], "at": times, **_on(kind, given, days)}
+            return {"kind": "calendar", "unit": _UNITS[kind], "at": times, **_read_days(kind, given, days)}
         case _:
             raise refuse("bad_schedule_fields", name=f"{PREFIX}.kind", value=kind)
 
 
-def _on(kind: str, given: Mapping[str, str], days: list[str]) -> dict[str, Any]:
+def _read_days(kind: str, given: Mapping[str, str], days: list[str]) -> dict[str, Any]:
     if kind == "weekly":
         if not days:
             raise refuse("bad_schedule_fields", name=f"{PREFIX}.days", value="")

@@ -135,17 +135,17 @@ async def preview_text(request: PageRequest, when: str, zone: str, task: Task | 
     except Refusal as refusal:
         return _problem(request, when, zone, refusal)
     changes = None if task is None else await _fire_changes(request, task, preview.schedule)
-    return await _shown(request, when, zone, preview, changes)
+    return await _make_preview(request, when, zone, preview, changes)
 
 
 async def preview_task(request: PageRequest, when: str, zone: str, task_id: str) -> SchedulePreview:
     """Preview the stored schedule of a task, which continues from its past."""
     facts = await request.service.tasks.get(request.viewer.principal, task_id)
     preview = compute_task_preview(facts.task, facts.status, request.context.clock.now(), SHOWN_FIRES)
-    return await _shown(request, when, zone, preview, FireChanges())
+    return await _make_preview(request, when, zone, preview, FireChanges())
 
 
-async def _shown(
+async def _make_preview(
     request: PageRequest, when: str, zone: str, preview: Preview, changes: FireChanges | None
 ) -> SchedulePreview:
     language = request.viewer.language

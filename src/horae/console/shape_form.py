@@ -313,7 +313,7 @@ class FieldWords:
 
 @dataclass(frozen=True, slots=True)
 class FormContext:
-    """What the fields of one form share: texts, words, problems by field name, suggested values, names of secrets."""
+    """Shared by the fields of one form: texts, words, problems by field name, suggested values, names of secrets."""
 
     texts: Texts
     words: FieldWords

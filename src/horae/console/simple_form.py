@@ -165,7 +165,7 @@ class PreviewedFire(NamedTuple):
 
 
 class SimplePreview(NamedTuple):
-    """What a time means and its next instants, or the problem of a time that is not understood."""
+    """Meaning of a time and its next instants, or the problem of one that is not understood."""
 
     means: str = ""
     fires: tuple[PreviewedFire, ...] = ()

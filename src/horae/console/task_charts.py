@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from math import ceil, log10
 from typing import Final, NamedTuple
 
@@ -129,6 +130,20 @@ def final_attempts(runs: Iterable[Run]) -> list[Run]:
     return list(seen.values())
 
 
+class LocalDays:
+    """Consecutive days of a zone: a search among their midnights costs a tenth of a conversion to the zone."""
+
+    def __init__(self, first: date, last: date, tz: tzinfo) -> None:
+        self._tz = tz
+        self._days = [first + number * _DAY for number in range((last - first).days + 1)]
+        self._midnights = [datetime.combine(day, time(), tz).astimezone(UTC) for day in (*self._days, last + _DAY)]
+
+    def find(self, at: datetime) -> date:
+        """Return the day of an instant, which may be outside these days."""
+        position = bisect_right(self._midnights, at) - 1
+        return self._days[position] if 0 <= position < len(self._days) else at.astimezone(self._tz).date()
+
+
 def count_days(runs: Iterable[Run], first: date, last: date, local_day: Callable[[datetime], date]) -> list[Day]:
     """Count the occurrences of each day by kind; a row that stands for many counts on each day that it covers."""
     counts: dict[date, dict[str, int]] = {first + number * _DAY: {} for number in range((last - first).days + 1)}
@@ -145,7 +160,9 @@ def add_late(
 ) -> list[Day]:
     """Count the first attempts of each day that started later than the limit: a retry is late by its back-off."""
     numbers = Counter(
-        local_day(run.planned) for run in runs if run.attempt == 1 and run.lateness is not None and run.lateness > limit
+        local_day(run.planned)
+        for run in runs
+        if run.attempt == 1 and (lateness := run.lateness) is not None and lateness > limit
     )
     return [day._replace(late=numbers[day.day]) for day in days]
 

@@ -33,7 +33,8 @@ OMITTED: Final = frozenset({"policies.retries"})
 """Fields that only abbreviate another one."""
 _PLACED: Final = frozenset({"name", "when", "zone", "payload", "policies", "target", *SHORT_TARGETS})
 """Fields of the shape with a place of their own on the page; all others follow in the order of the shape."""
-_IMMUTABLE: Final = frozenset({"key", "owner"})
+_IMMUTABLE: Final = frozenset({"key", "owner", "past"})
+_FOR_ADMINS: Final = frozenset({"owner", "past"})
 _NEW_TASK: Final[Schema] = SHAPES["NewTask"]
 _PROPERTIES: Final[dict[str, Schema]] = _NEW_TASK["properties"]
 PAYLOAD: Final[Schema] = _PROPERTIES["payload"]
@@ -44,7 +45,7 @@ NAME: Final[Schema] = _PROPERTIES["name"]
 def further_shape(*, is_new: bool, is_admin: bool) -> Schema:
     """Return the shape of the fields without a place of their own: lane, labels, key and what the shape has besides."""
     left_out = _PLACED if is_new else _PLACED | _IMMUTABLE
-    hidden = left_out if is_admin else left_out | {"owner"}
+    hidden = left_out if is_admin else left_out | _FOR_ADMINS
     return {"type": "object", "properties": {name: each for name, each in _PROPERTIES.items() if name not in hidden}}
 
 

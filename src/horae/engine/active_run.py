@@ -18,6 +18,7 @@ from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import Line
 from .journal_writer import RunLogUsage
+from .previous import NO_PREVIOUS
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -40,6 +41,7 @@ class ActiveRun:
         "job",
         "last_heartbeat",
         "log_usage",
+        "previous",
         "run",
         "started",
         "task",
@@ -60,6 +62,7 @@ class ActiveRun:
         self.end_reason: Reason | None = None
         self.job: asyncio.Task[None] | None = None
         self.log_usage = RunLogUsage()
+        self.previous = NO_PREVIOUS
 
     @property
     def claim(self) -> tuple[str, int]:

@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from ..clock import Clock
@@ -25,6 +26,7 @@ from .dispatcher import Dispatcher
 from .janitor import Janitor
 from .journal_writer import JournalWriter
 from .keeper import KeeperCallbacks, Lease, LeaseKeeper, LeaseThread
+from .previous import load_previous
 from .process_identity import is_gone, own_home
 from .releaser import LostClaims, Releaser
 from .runner import Permit, Runner, permit_all
@@ -69,6 +71,7 @@ class Engine:
         self.journal_writer = JournalWriter(store, clock, settings.run_log_bytes)
         self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
+        self.runner.load_previous = partial(load_previous, store)
         self.releaser = Releaser(store, self.wake_timer, clock)
         lost_claims = LostClaims(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(
@@ -99,6 +102,9 @@ class Engine:
         self.dispatcher.on_cancellation = self._request_cancellations
         self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
+        self.on_linked: Callable[[], None] = lambda: None
+        """Callback: a settlement may have started tasks that other nodes can run."""
+        self.settler.on_linked = self._after_linked_settlement
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: LeaseThread | None = None
         self._start_stop_lock = asyncio.Lock()
@@ -342,6 +348,9 @@ class Engine:
         self.runner.notify_room()
         self.on_settled(tasks)
         self._check_drained()
+
+    def _after_linked_settlement(self) -> None:
+        self.on_linked()
 
     def _on_lease_lost(self) -> None:
         """Stop all runs after a lost lease, before another node may start them."""

@@ -8,10 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ..clock import Clock
+from ..errors import Refusal
 from ..model.accounts.account import agent_of
+from ..model.effective_payload import with_input
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
+from ..model.placeholders import TemplateTask, fill_placeholders
 from ..model.reason import Reason
-from ..model.run import RunState
+from ..model.run import Run, RunState
+from ..model.run_input import RunInput
 from ..model.task import Task
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
@@ -26,14 +30,19 @@ from .active_run import (
     unknown_target_outcome,
 )
 from .journal_writer import JournalWriter
+from .previous import NO_PREVIOUS
 from .settler import Settler
 
 LOG: Final = logging.getLogger("horae")
-Permit: TypeAlias = Callable[[Task], Awaitable[Outcome | None]]
-"""Check right before an agent's run starts: returns the outcome of a run that may not start, or None."""
+Permit: TypeAlias = Callable[[Task, RunInput | None], Awaitable[Outcome | None]]
+"""Check right before an agent's run with this input starts: returns the outcome of a run that may not start, or None."""
 
 
-async def permit_all(_task: Task) -> Outcome | None:
+async def _load_nothing(_run: Run) -> str:
+    return NO_PREVIOUS
+
+
+async def permit_all(_task: Task, _given: RunInput | None) -> Outcome | None:
     return None
 
 
@@ -54,6 +63,8 @@ class Runner:
         self.clock = clock
         self.permit: Permit = permit_all
         self.journal_writer = scribe
+        self.load_previous: Callable[[Run], Awaitable[str]] = _load_nothing
+        """Reads the results of the predecessors of a chained run."""
         self.is_stopping = False
         self._store = store
         self._targets = targets
@@ -215,7 +226,11 @@ class Runner:
             return cancelled_outcome(active)
         active.is_cancellable = True
         try:
-            outcome = None if agent_of(active.task) is None else await self.permit(active.task)
+            outcome = None if agent_of(active.task) is None else await self.permit(active.task, active.run.input)
+            if active.run.chain is not None:
+                active.previous = await self.load_previous(active.run)
+            if outcome is None and (active.run.input is not None or active.task.__class__ is TemplateTask):
+                outcome = _make_payload(active)
             if outcome is None:
                 outcome = await target.execute(active)
         except asyncio.CancelledError:
@@ -251,3 +266,18 @@ class Runner:
         if not self._active:
             self._idle.set()
         return was_active
+
+
+def _make_payload(active: ActiveRun) -> Outcome | None:
+    """Give the task the input and the placeholders' values of this run; return the outcome where that is not possible."""
+    try:
+        if active.run.input is not None:
+            active.task = with_input(active.task, active.run.input)
+        if active.task.__class__ is TemplateTask:
+            previous = None if active.run.chain is None else active.previous
+            active.task = fill_placeholders(active.task, active.run, active.key, previous)
+    except Refusal as refusal:
+        return Failed(str(refusal), permanent=True, reason=Reason.NOT_CALLED)
+    except RecursionError:
+        return Failed("the payload is nested too deeply", permanent=True, reason=Reason.NOT_CALLED)
+    return None

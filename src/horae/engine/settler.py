@@ -104,6 +104,8 @@ class Settler:
         """Batches in flight, one per write."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         """Callback after each commit, with the ids of the tasks that have an ended run."""
+        self.on_linked: Callable[[], None] = lambda: None
+        """Callback after a commit with an ended run of a task that others run after."""
         self.on_recorded: Callable[[Iterable[tuple[str, datetime]], datetime], None] = lambda _ended, _at: None
         """Callback after each commit, with owner and end of each recorded run, and the time of the commit."""
 
@@ -153,6 +155,8 @@ class Settler:
             self._clock.now(),
         )
         self.on_settled(decisions.tasks)
+        if decisions.has_links:
+            self.on_linked()
 
     async def _record_one_by_one(self, queue: deque[QueuedSettlement]) -> None:
         while queue:
@@ -208,6 +212,7 @@ class _DecisionLog:
     def __init__(self) -> None:
         self._first_due: datetime | None = None
         self._has_freed_slots = False
+        self.has_links = False
         self.tasks: set[str] = set()
 
     def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
@@ -216,12 +221,13 @@ class _DecisionLog:
             if entry.state is EntryState.TIMED and (self._first_due is None or entry.due < self._first_due):
                 self._first_due = entry.due
         self._has_freed_slots = self._has_freed_slots or bool(run.lanes)
+        self.has_links = self.has_links or bool(facts.task.successors)
         self.tasks.add(run.task_id)
         return change
 
     def notify(self, alarm: WakeTimer) -> None:
-        if self._has_freed_slots:
-            # A freed lane slot unparks an entry, and only the store knows which.
+        if self._has_freed_slots or self.has_links:
+            # A freed lane slot unparks an entry, a link starts a task, and only the store knows which.
             alarm.notify()
         alarm.expect(self._first_due)
 

@@ -14,10 +14,9 @@ from ..model.entry import Entry, EntryKind, EntryState
 from ..model.ids import from_microseconds, to_microseconds
 from ..model.run import Origin
 from ..model.task import Task
-from ..schedule import Once, Past, Schedule
-from ..schedule.instants import SECOND, to_datetime, to_instant, wall_reading
-from ..schedule.lint import ClockChange, Effect, find_clock_changes
-from ..schedule.value import last_instant
+from ..schedule import Past, Schedule
+from ..schedule.instants import SECOND, to_datetime, wall_reading
+from ..schedule.lint import ClockChange, Effect, schedule_clock_changes
 from ..schedule.warnings import make_warning
 from ..schedule.zones import find_zone
 from .findings import add_findings
@@ -81,14 +80,8 @@ _SENTENCES: Final[dict[Effect, str]] = {
 
 def clock_hits(schedule: Schedule, start: datetime, end: datetime) -> tuple[ClockHit, ...]:
     """Clock changes in (start, end] that some wall time of the schedule falls into."""
-    if schedule.zone is None:
-        return ()
-    setting = schedule.setting()
-    rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, Past(start))
-    first, last = to_instant(start) // SECOND, to_instant(end) // SECOND
-    if schedule.end is not None:
-        last = min(last, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
-    return tuple(_hit(change) for change in islice(find_clock_changes(rule, first, last), _MOST))
+    changes = schedule_clock_changes(schedule, start, end, Past(start))
+    return tuple(_hit(change) for change in islice(changes, _MOST))
 
 
 def _hit(change: ClockChange) -> ClockHit:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from heapq import heappop, heappush
 from typing import Final, Protocol
 
 from ..clock import Clock
@@ -30,11 +32,19 @@ class RunRecorder(Protocol):
 
 
 class RecordingStore(MemoryStore):
-    """Calls the recorder in the two operations that decide on tasks after their creation."""
+    """Calls the recorder in the two operations that decide on tasks after their creation.
 
-    def __init__(self, recorder: RunRecorder) -> None:
+    A run that ends at an instant is settled before the entries due at that instant are claimed, so it overlaps none of them.
+    """
+
+    def __init__(self, recorder: RunRecorder, takes: Sequence[timedelta]) -> None:
         super().__init__()
         self._recorder = recorder
+        self._takes = takes
+        self._live: set[str] = set()
+        self._ends: list[tuple[datetime, str]] = []
+        """Heap of the ends of runs, also of some that were settled earlier."""
+        self._settled = asyncio.Event()
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         claimed = self._recorder.record_claim
@@ -42,8 +52,14 @@ class RecordingStore(MemoryStore):
         def record(facts: Facts, entry: Entry, token: int) -> Change:
             change = decide(facts, entry, token)
             claimed(facts, entry, change, now)
+            for run in change.new_runs:
+                if run.live:
+                    self._expect_end(facts, run, now)
             return change
 
+        while self._has_unsettled(now):
+            self._settled.clear()
+            await self._settled.wait()
         return await super().claim_due(now, node, room, record)
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
@@ -54,7 +70,21 @@ class RecordingStore(MemoryStore):
             settled(facts, change, report.ended)
             return change
 
-        return await super().settle(batch, record)
+        stale = await super().settle(batch, record)
+        self._live.difference_update(settlement.run_id for settlement in batch)
+        self._settled.set()
+        return stale
+
+    def _expect_end(self, facts: Facts, run: Run, now: datetime) -> None:
+        takes, most = self._takes[task_number(facts.task.target)], facts.task.policies.max_duration
+        self._live.add(run.id)
+        heappush(self._ends, (now + (takes if most is None else min(takes, most)), run.id))
+
+    def _has_unsettled(self, now: datetime) -> bool:
+        """Return whether a run that ends until now is not settled yet."""
+        while self._ends and self._ends[0][1] not in self._live:
+            heappop(self._ends)
+        return bool(self._ends) and self._ends[0][0] <= now
 
 
 def make_target(number: int) -> Target:

@@ -81,7 +81,7 @@ class _Simulation:
         self._loop = VirtualLoop(self._clock)
         self._stopped = False
         self._counts = RunCounts(len(request.task_requests), request.lanes, request.most, self._stop)
-        self._store = RecordingStore(self._counts)
+        self._store = RecordingStore(self._counts, request.takes)
         self._engine: Engine | None = None
 
     def run(self, progress: Progress) -> SimulatedRuns:

@@ -1,7 +1,8 @@
 """Fast path of a forecast: tasks that nothing can delay start when they are due, so no engine is needed.
 
 A task is undisturbed if it has no lane, each run ends before the next one is due, no run is stopped, and the node has
-capacity for all tasks at once. Frequent tasks are most of the work of a forecast, and most of them are undisturbed.
+capacity for all tasks at once and one more run: without it, the engine decides on an occurrence that overlaps a run only
+when another run has ended. Frequent tasks are most of the work of a forecast, and most of them are undisturbed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class UndisturbedRuns(NamedTuple):
 def find_undisturbed(request: ForecastRequest, made: tuple[Task | None, ...]) -> Mapping[int, UndisturbedRuns]:
     """Undisturbed tasks by number. Half of the row limit is left to the engine."""
     tasks = [task for task in made if task is not None]
-    if len(tasks) > request.capacity or any(task.policies.overlap == "parallel" for task in tasks):
+    if len(tasks) >= request.capacity or any(task.policies.overlap == "parallel" for task in tasks):
         return {}
     found: dict[int, UndisturbedRuns] = {}
     left = request.most // 2

@@ -76,6 +76,8 @@ def retry_entry(task: Task, status: TaskStatus, run: Run, at: datetime, *, forgi
         deaths=run.deaths + deaths,
         span=run.span,
         in_order=run.in_order,
+        input=run.input,
+        chain=run.chain,
     )
 
 

@@ -5,21 +5,31 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ..model.change import Change, Facts
-from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
+from ..model.change import Change, Facts, facts_after
+from ..model.entry import CONTROL_KINDS, NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
 from ..model.run import Origin
 from ..model.task import OPEN_STATES, TaskState
+from ..schedule import After
 from .agenda import next_entry
 from .due_backlog import counts_from_end
 from .event_rows import task_event
 from .overlap import must_wait
+from .start_deadline import with_start_deadline
 
 _WAITING_STATES: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
 def conclude(facts: Facts, change: Change, now: datetime) -> Change:
     """Return the change with the consequences of its result, so that no entry waits for an event that never comes."""
+    if facts.task.policies.start_within is None and (change.task is None or change.task.policies.start_within is None):
+        return _conclude(facts, change, now)
+    # The entry of the start deadline follows from the others and must not keep a task open.
+    others = facts._replace(entries=tuple(each for each in facts.entries if each.kind is not EntryKind.START_DEADLINE))
+    return with_start_deadline(facts, _conclude(others, change, now))
+
+
+def _conclude(facts: Facts, change: Change, now: datetime) -> Change:
     if _needs_nothing(facts, change):
         return change
     after = facts_after(facts, change)
@@ -33,7 +43,8 @@ def conclude(facts: Facts, change: Change, now: datetime) -> Change:
             # `last_end` is stored for skipped occurrences too: the due instant of the next one depends on it.
             dropped = tuple(slot for slot in change.dropped if slot != NEXT_SLOT)
             return change._replace(status=status, put=(*change.put, following), dropped=dropped)
-    if after.status.state is TaskState.ACTIVE and not after.entries and not after.live:
+    is_chained = isinstance(after.task.schedule, After)
+    if after.status.state is TaskState.ACTIVE and not (after.entries or after.live or is_chained):
         return _complete_task(after, change, now)
     return change
 
@@ -46,25 +57,10 @@ def _needs_nothing(facts: Facts, change: Change) -> bool:
     return bool(has_entries) and not any(entry.state in _WAITING_STATES for entry in (*facts.entries, *change.put))
 
 
-def facts_after(facts: Facts, change: Change) -> Facts:
-    """Return the facts of the task as they are once the change is applied."""
-    entries = {entry.slot: entry for entry in facts.entries if entry.slot not in change.dropped}
-    entries.update((entry.slot, entry) for entry in change.put)
-    live = {run.id: run for run in facts.live}
-    live.update((run.id, run) for run in (*change.updated_runs, *change.new_runs))
-    return facts._replace(
-        task=change.task or facts.task,
-        status=change.status or facts.status,
-        entries=tuple(entries.values()),
-        live=tuple(run for run in live.values() if run.live),
-    )
-
-
 def has_open_occurrence(facts: Facts) -> bool:
     """Return whether a scheduled occurrence is live or still on the agenda."""
     return any(run.origin is Origin.SCHEDULED for run in facts.live) or any(
-        entry.origin is Origin.SCHEDULED and entry.kind not in (EntryKind.RESUME, EntryKind.DEADLINE)
-        for entry in facts.entries
+        entry.origin is Origin.SCHEDULED and entry.kind not in CONTROL_KINDS for entry in facts.entries
     )
 
 

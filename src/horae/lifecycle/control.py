@@ -7,28 +7,30 @@ from typing import Final, assert_never
 
 from ..errors import Refusal
 from ..model.change import Change, Facts
-from ..model.entry import RESUME_SLOT, Entry, EntryKind, EntryState, slot_for
+from ..model.entry import CONTROL_KINDS, RESUME_SLOT, Entry, EntryKind, EntryState, slot_for
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number
 from ..model.ids import run_id
 from ..model.limits import NOTE_CHARACTERS, shorten
+from ..model.origin import NO_SUCCESSORS
 from ..model.outcome import Cancelled, Settlement
 from ..model.policy import MissedMode, Overlap
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, Run, RunState
+from ..model.run_input import RunInput
 from ..model.task import NEW_TASK_STATUS, OPEN_STATES, Pause, PauseCause, TaskState
 from .agenda import retry_entry
 from .conclude import conclude
 from .due_backlog import MICROSECOND
 from .event_rows import run_event, skip_rows, task_event
 from .occurrence_end import cancel_waiting_runs
-from .overlap import OverlapAction, decide_overlap, must_wait
+from .overlap import OverlapAction, blocking_retries, decide_overlap, must_wait
 from .resume import end_pause, restart_failed
 from .settle import settle
+from .start_deadline import with_start_deadline
 
 MAX_SKIPS: Final = 10_000
-_NOT_PAUSED: Final = (EntryKind.DEADLINE, EntryKind.RESUME)
 _MAX_OTHER_REQUESTS: Final[dict[Overlap, int]] = {"skip": 0, "queue": 1}
 """Requested runs that may wait to start beside a new one; with the other overlap policies all of them run."""
 
@@ -47,16 +49,28 @@ def pause(
         raise refuse("until_past", until=until.isoformat())
     task, status = facts.task, facts.status
     since = now if status.pause is None else status.pause.since
-    put = [e._replace(state=EntryState.ASLEEP, lane=None) for e in facts.entries if e.kind not in _NOT_PAUSED]
+    put = [e._replace(state=EntryState.ASLEEP, lane=None) for e in facts.entries if e.kind not in CONTROL_KINDS]
     if until is not None:
         put.append(Entry(task.id, RESUME_SLOT, EntryKind.RESUME, until, until, task.owner, task.policies.priority))
     paused = Pause(since, cause, shorten(note, NOTE_CHARACTERS), until)
-    return Change(
+    change = Change(
         status=status._replace(state=TaskState.PAUSED, pause=paused),
         put=tuple(put),
         dropped=() if until is not None else _resume_slots(facts),
         events=(task_event(EventKind.TASK_PAUSED, task, now, cause.value),),
     )
+    return with_start_deadline(facts, change)
+
+
+def restore_pause(facts: Facts, before: Pause | None, now: datetime) -> Change:
+    """Give a task the pause that it had before, or none; a pause that would have ended meanwhile ends at its own end."""
+    if before is not None and (before.until is None or before.until > now):
+        change = pause(facts, now, cause=before.cause, note=before.note, until=before.until)
+        status = change.status or facts.status
+        return change._replace(status=status._replace(pause=before))
+    if facts.status.pause is None:
+        return Change()
+    return end_pause(facts, now, until=None if before is None else before.until)
 
 
 def pause_new_task(change: Change, now: datetime, note: str = "") -> Change:
@@ -106,15 +120,23 @@ def cancel(facts: Facts, now: datetime) -> Change:
     )
 
 
-def delete(facts: Facts, now: datetime) -> Change:
-    """Delete a task with its history; the event `task.deleted` remains. Refused while a node executes a run."""
+def delete(facts: Facts, now: datetime, *, force: bool = False) -> Change:
+    """Delete a task with its history; the event `task.deleted` remains. Refused while a node executes a run.
+
+    A task that others run after is deleted only with `force`: these are then paused.
+    """
+    if facts.task.successors and not force:
+        raise refuse("has_successors", name=facts.task.name, count=len(facts.task.successors), id=facts.task.id)
     if any(run.state is not RunState.WAITING for run in facts.live):
         raise refuse("still_running")
     return Change(deleted=True, events=(task_event(EventKind.TASK_DELETED, facts.task, now),))
 
 
-def run_now(facts: Facts, now: datetime) -> Change:
-    """Add one manual occurrence; the schedule does not move. Refused where the overlap policy would skip it."""
+def run_now(facts: Facts, now: datetime, given: RunInput | None = None, *, fires: bool = True) -> Change:
+    """Add one manual occurrence, with this input; the schedule does not move. Refused where the overlap policy would skip it.
+
+    With `fires` False its end starts no successor.
+    """
     task, planned = facts.task, now
     if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
@@ -124,12 +146,29 @@ def run_now(facts: Facts, now: datetime) -> Change:
         planned += MICROSECOND
     slot = slot_for(EntryKind.MANUAL, Origin.MANUAL, planned)
     request = Entry(
-        task.id, slot, EntryKind.MANUAL, now, planned, task.owner, task.policies.priority, origin=Origin.MANUAL
+        task.id,
+        slot,
+        EntryKind.MANUAL,
+        now,
+        planned,
+        task.owner,
+        task.policies.priority,
+        origin=Origin.MANUAL,
+        input=given,
     )
     if must_wait(facts, request) and decide_overlap(facts, request) is OverlapAction.SKIP:
-        raise refuse("already_running")
+        raise _already_running(facts)
     _check_other_requests(facts)
-    return Change(put=(request,))
+    return Change(put=(request if fires else request._replace(chain=NO_SUCCESSORS),))
+
+
+def _already_running(facts: Facts) -> Refusal:
+    retries = () if facts.live else blocking_retries(facts)
+    if not retries:
+        return refuse("already_running")
+    retry = retries[0]
+    name = run_id(facts.task.id, retry.origin, retry.planned, retry.attempt - 1)
+    return refuse("retry_waiting", id=name, attempt=retry.attempt, at=f"{retry.due:%Y-%m-%d %H:%M:%S}Z")
 
 
 def _check_other_requests(facts: Facts) -> None:
@@ -188,10 +227,10 @@ def _check_open(facts: Facts, action: str, action_zh: str) -> None:
 _RETRYABLE: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
-def request_retry(facts: Facts, last: Run, now: datetime) -> Change:
+def request_retry(facts: Facts, last: Run, now: datetime, given: RunInput | None = None) -> Change:
     """Queue another attempt with the same idempotency key; `last` is the last run of the occurrence.
 
-    A waiting retry becomes due now. A run that succeeded or never started is refused, as is a live one.
+    The attempt has the input of `last`, unless another one is given. A waiting retry becomes due now. A run that succeeded or never started is refused, as is a live one.
     """
     if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
@@ -203,13 +242,14 @@ def request_retry(facts: Facts, last: Run, now: datetime) -> Change:
         raise refuse("task_paused", id=facts.task.id)
     waiting = _find_waiting_retry(facts, last)
     if waiting is not None:
-        return Change(put=(waiting._replace(due=now),) if waiting.due > now else ())
+        entry = waiting._replace(due=min(waiting.due, now), input=given or waiting.input)
+        return Change(put=() if entry == waiting else (entry,))
     if last.state not in _RETRYABLE and not _is_unused_attempt(last):
         raise nothing_to_retry(last)
     entry = retry_entry(facts.task, facts.status, last, now)
     # All attempts so far are forgiven. While the task is open, the full number of attempts is available again;
     # a task that has ended gets this one attempt.
-    return Change(put=(entry._replace(forgiven=last.attempt, deaths=0),))
+    return Change(put=(entry._replace(forgiven=last.attempt, deaths=0, input=given or last.input),))
 
 
 def nothing_to_retry(last: Run) -> Refusal:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
-from ..model.limits import BACKFILL_OCCURRENCES
+from ..model.limits import BACKFILL_INPUT_BYTES, BACKFILL_OCCURRENCES
+from ..model.origin import NO_SUCCESSORS
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Origin, Run
+from ..model.run_input import RunInput
 from ..model.task import Task, TaskState, TaskStatus, past_of
-from ..schedule import Now, Once, count, next  # noqa: A004 - next occurrence, not the builtin
+from ..schedule import After, AnyOf, Now, Once, count, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import initial_entry_state, next_entry, waiting_entry
 from .conclude import conclude, has_open_occurrence
 from .due_backlog import MICROSECOND, DueBacklog, counts_from_end, without_repeat
 from .event_rows import failure_events, run_event, skip_rows, task_event
 
-_UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING)
+_UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING, EntryKind.CHAIN)
 
 
 def edit(facts: Facts, edited: Task, now: datetime) -> Change:
@@ -30,12 +33,16 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
     if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     task = edited._replace(id=before.id, owner=before.owner, created=before.created, version=before.version + 1)
+    task = task._replace(successors=before.successors)
     if task.schedule != before.schedule:
         change = _reschedule(facts, _resolve_now(task, now), now)
     else:
         change = Change(
             task=task, put=_update_entries(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),)
         )
+        if task.policies != before.policies:
+            # An entry that the former policies held may start.
+            change = conclude(facts, change, now)
     if _revives(facts, change):
         return change._replace(events=(*change.events, task_event(EventKind.TASK_RESUMED, task, now)))
     return change._replace(events=(*change.events, *failure_events(facts, task, facts.status, now)))
@@ -48,8 +55,12 @@ def _revives(facts: Facts, change: Change) -> bool:
 
 def _resolve_now(task: Task, now: datetime) -> Task:
     """Return the task with a `now` schedule as `once` right after this instant, since its creation lies in the past."""
-    if isinstance(task.schedule, Now):
-        return task._replace(schedule=Once(at=now + MICROSECOND, zone=task.schedule.zone))
+    schedule, at = task.schedule, now + MICROSECOND
+    if isinstance(schedule, Now):
+        return task._replace(schedule=Once(at=at, zone=schedule.zone))
+    if isinstance(schedule, AnyOf) and any(isinstance(each, Now) for each in schedule.schedules):
+        parts = tuple(Once(at=at) if isinstance(each, Now) else each for each in schedule.schedules)
+        return task._replace(schedule=replace(schedule, schedules=parts))
     return task
 
 
@@ -65,25 +76,43 @@ def replan(facts: Facts, now: datetime) -> Change:
     return Change()
 
 
-def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attempts_before: int = 0) -> Change:
+def backfill(  # noqa: PLR0913 - one argument for each choice of a request
+    facts: Facts,
+    first: datetime,
+    last: datetime,
+    now: datetime,
+    attempts_before: int = 0,
+    given: RunInput | None = None,
+    *,
+    fires: bool = True,
+) -> Change:
     """Run the occurrences of a past range one by one, paced by the lane: one agenda entry for the whole range.
 
     `attempts_before` is the highest attempt in the ledger of a backfilled occurrence in this range; a second backfill
-    adds one attempt.
+    adds one attempt. All runs of the range have the input `given`, which is kept with each of them. With `fires` False
+    the end of its runs starts no successor.
     """
     if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if counts_from_end(facts.task.schedule):
         raise refuse("backfill_from_end")
     backlog = _backfill_range(facts, first, last, now)
+    if given is not None and len(given.value.encode()) * backlog.size > BACKFILL_INPUT_BYTES:
+        raise refuse(
+            "backfill_input_too_large",
+            size=len(given.value.encode()),
+            count=backlog.size,
+            most=BACKFILL_INPUT_BYTES,
+            name=f"input.{given.mode}",
+        )
     # A backfill is not missed: it is due when it is requested.
     entry = waiting_entry(facts.task, backlog.first, now, origin=Origin.BACKFILL, through=backlog.last, in_order=True)
     if _is_backfilling(facts, entry, backlog):
         raise refuse("backfill_going", first=first.isoformat(), last=last.isoformat())
     restarted = entry._replace(
-        state=initial_entry_state(facts.status), attempt=attempts_before + 1, forgiven=attempts_before
+        state=initial_entry_state(facts.status), attempt=attempts_before + 1, forgiven=attempts_before, input=given
     )
-    return Change(put=(restarted,))
+    return Change(put=(restarted if fires else restarted._replace(chain=NO_SUCCESSORS),))
 
 
 def _backfill_range(facts: Facts, first: datetime, last: datetime, now: datetime) -> DueBacklog:
@@ -107,19 +136,23 @@ def _is_backfilling(facts: Facts, entry: Entry, backlog: DueBacklog) -> bool:
 def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
     status = _reset_status(facts.status)
     following = next_entry(task, status, now)
-    if following is None:
+    if following is None and not isinstance(task.schedule, After):
         raise refuse("never_fires")
     removed = tuple(entry for entry in facts.entries if entry.kind in _UNSTARTED)
     remaining = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _UNSTARTED))
     is_deferred = counts_from_end(task.schedule) and has_open_occurrence(remaining)
-    put = (*_update_entries(remaining, task), *(() if is_deferred else (following,)))
+    put = _update_entries(remaining, task)
+    if following is None or is_deferred:
+        replaced = None
+    else:
+        put, replaced = (*put, following), following.slot
     rows = _skip_unstarted(facts, removed, now)
     change = Change(
         task=task,
         status=status,
         new_runs=rows,
         put=put,
-        dropped=tuple(entry.slot for entry in removed if is_deferred or entry.slot != following.slot),
+        dropped=tuple(entry.slot for entry in removed if entry.slot != replaced),
         events=(*(run_event(row, now) for row in rows), task_event(EventKind.TASK_EDITED, task, now)),
     )
     return conclude(facts, change, now)

@@ -60,6 +60,8 @@ def removed_entry_run(task: Task, entry: Entry, reason: Reason, now: datetime) -
         span=entry.span,
         forgiven=entry.forgiven,
         deaths=entry.deaths,
+        input=entry.input,
+        chain=entry.chain,
     )
 
 
@@ -79,19 +81,21 @@ def is_failing(task: Task, status: TaskStatus) -> bool:
 
 
 def failure_events(
-    facts: Facts, task: Task, status: TaskStatus, now: datetime, reason: Reason | None = None
+    facts: Facts, task: Task, status: TaskStatus, now: datetime, ended: Run | None = None, reason: Reason | None = None
 ) -> tuple[Event, ...]:
     """Return the event, if any, of the transition to the new task and status: the two kinds alternate.
 
     An edit of the policy can begin or end an incident, too. A resume of a failed task ends it without an event of its
-    own, because `task.resumed` says so.
+    own, because `task.resumed` says so. The event names the run that ended, if one caused the transition.
     """
     before, after = is_failing(facts.task, facts.status), is_failing(task, status)
     if before == after:
         return ()
+    run_id = None if ended is None else ended.id
     if not after:
-        return (task_event(EventKind.TASK_RECOVERED, task, now),)
-    return (task_event(EventKind.TASK_FAILING, task, now, None if reason is None else reason.value),)
+        return (task_event(EventKind.TASK_RECOVERED, task, now)._replace(run_id=run_id),)
+    detail = None if reason is None else reason.value
+    return (task_event(EventKind.TASK_FAILING, task, now, detail)._replace(run_id=run_id),)
 
 
 def skip_rows(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:
@@ -120,9 +124,9 @@ def _skip_row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run 
         case EntryKind.WAITING if entry.through is not None:
             span = Span(entry.planned, entry.through, count_occurrences(facts, entry, now))
             return removed_entry_run(facts.task, entry._replace(planned=span.last, span=span), reason, now)
-        case EntryKind.WAITING | EntryKind.RETRY | EntryKind.MANUAL:
+        case EntryKind.WAITING | EntryKind.RETRY | EntryKind.MANUAL | EntryKind.CHAIN:
             return removed_entry_run(facts.task, entry, reason, now)
-        case EntryKind.NEXT | EntryKind.RESUME | EntryKind.DEADLINE:
+        case EntryKind.NEXT | EntryKind.RESUME | EntryKind.DEADLINE | EntryKind.START_DEADLINE:
             return None
         case never:
             assert_never(never)

@@ -10,20 +10,21 @@ from typing import Final, NamedTuple
 from ..choices import Language
 from ..model.accounts.account import agent_of
 from ..model.change import Facts
-from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
+from ..model.entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.events.trigger_fields import reached_no_listener
 from ..model.pauses import PausedSpan, pause_note
 from ..model.reason import Reason, describe_reason
 from ..model.route import is_route
 from ..model.run import Origin, Run, RunState
+from ..model.run_input import InputMode
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
-from ..schedule.preview import make_fires
 from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
-
-_NO_OCCURRENCE: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
+from .explain_retry import blocking_retry_words, describe_next, describe_wait, retry_policy_words
+from .instant_text import format_instant
+from .start_deadline import latest_start
 
 
 class Verdict(StrEnum):
@@ -104,10 +105,19 @@ _AGAIN_PAUSED: Final = (
     "It is not tried again while the task is paused.",
     "任务暂停期间不会再次尝试。",
 )
+_SKIPPED_FROM: Final = (
+    "It is skipped if it has not started by {at} (start_within).",
+    "若到 {at} 仍未开始，就会被跳过（start_within）。",
+)
+_TOO_LATE: Final = ("It had to start before {at}.", "它必须在 {at} 之前开始。")
 _NOT_AGAIN: Final = (
     "It is not run again: the guarantee is at_most_once, and it had started.",
     "它不会再次运行：保证为“至多一次”，而它已经开始。",
 )
+_INPUT: Final[dict[InputMode, tuple[str, str]]] = {
+    "replace": ("It has its own input instead of the task's payload.", "它使用自己的输入，而不是任务的负载。"),
+    "merge": ("Its input changes the task's payload.", "它的输入修改了任务的负载。"),
+}
 _WAIT_CAUSES: Final[dict[EntryState, tuple[str, str]]] = {
     EntryState.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
     EntryState.ASLEEP: ("the task is paused", "任务已暂停"),
@@ -219,7 +229,7 @@ def explain(
     if rows:
         return _explain_rows(facts, rows, now)
     for entry in facts.entries:
-        if entry.kind not in _NO_OCCURRENCE and _entry_covers(entry, at):
+        if entry.kind not in CONTROL_KINDS and _entry_covers(entry, at):
             return _explain_entry(facts, entry, at, now, nodes)
     return _explain_schedule(facts, at, now, nodes)
 
@@ -270,21 +280,28 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
     run = _decisive_run(rows)
     attempts = tuple(each for each in rows if each.origin is run.origin and each.attempt <= run.attempt)
     if run.live:
-        return _append(_answer(Verdict.RUNNING, runs=rows), _earlier_attempt(facts, attempts))
+        answer = _append(_answer(Verdict.RUNNING, runs=rows), _input_words(run))
+        return _append(answer, _earlier_attempt(facts, attempts))
     if run.state is RunState.SKIPPED or run.started is None:
         answer = _answer(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
         answer = _append(_append(answer, _agent_quota(facts, run)), _target_words(run))
+        answer = _append(_append(answer, retry_policy_words(facts, run)), _too_late_words(facts, run))
     else:
         answer = _explain_ran(facts, run, run.started, rows, attempts)
         if reached_no_listener(facts.task.target.kind, run.result_json):
             answer = _append(answer, ("No listener received it.", "没有监听者收到它。"))
-    answer = _append(answer, _skipped_beside(rows, run))
+    answer = _append(_append(answer, _input_words(run)), _skipped_beside(rows, run))
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
-            return _append(answer, _next_attempt(facts, entry, now))
+            answer = _append(answer, _next_attempt(facts, entry, now))
+            return _append(_append(answer, describe_wait(facts, run, entry, now)), describe_next(facts, entry, now))
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
         return _append(answer, _NOT_AGAIN)
     return answer
+
+
+def _input_words(planned: Run | Entry) -> tuple[str, str]:
+    return ("", "") if planned.input is None else _INPUT[planned.input.mode]
 
 
 def _target_words(run: Run) -> tuple[str, str]:
@@ -322,7 +339,7 @@ def _with_reason(template: tuple[str, str], run: Run) -> tuple[str, str]:
 
 def _next_attempt(facts: Facts, entry: Entry, now: datetime) -> tuple[str, str]:
     """Describe the retry that the agenda holds at present."""
-    at = _format_instant(facts, entry.due)
+    at = format_instant(facts, entry.due)
     if entry.state is EntryState.ASLEEP:
         return _AGAIN_PAUSED
     if entry.due > now:
@@ -330,7 +347,7 @@ def _next_attempt(facts: Facts, entry: Entry, now: datetime) -> tuple[str, str]:
     elif entry.state in CLAIMABLE:
         template, detail = _AGAIN_DUE, ("", "")
     else:
-        template, detail = _AGAIN_WAITS, _wait_cause(entry)
+        template, detail = _AGAIN_WAITS, _wait_cause(facts, entry)
     return template[0].format(at=at, detail=detail[0]), template[1].format(at=at, detail=detail[1])
 
 
@@ -394,10 +411,29 @@ def _explain_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, node
     if pause is not None and entry.state is EntryState.ASLEEP and _is_paused_at(pause, at):
         return _explain_pause(facts, pause)
     if at > now or entry.due > now:
-        return _append_block(facts, _answer(Verdict.PENDING, _both(_format_instant(facts, max(at, entry.due)))))
+        return _append_block(facts, _answer(Verdict.PENDING, _both(format_instant(facts, max(at, entry.due)))))
     if entry.state in CLAIMABLE:
-        return _append_block(facts, _answer(Verdict.OVERDUE, _UNCLAIMED_CAUSES[_unclaimed_cause(nodes)]))
-    return _answer(Verdict.WAITING, _wait_cause(entry))
+        overdue = _append(_answer(Verdict.OVERDUE, _UNCLAIMED_CAUSES[_unclaimed_cause(nodes)]), _input_words(entry))
+        return _append_block(facts, _append(overdue, _latest_start_words(facts, entry)))
+    waiting = _append(_answer(Verdict.WAITING, _wait_cause(facts, entry)), _input_words(entry))
+    return _append(waiting, _latest_start_words(facts, entry))
+
+
+def _latest_start_words(facts: Facts, entry: Entry) -> tuple[str, str]:
+    latest = latest_start(facts.task, entry)
+    if latest is None:
+        return "", ""
+    at = format_instant(facts, latest)
+    return _SKIPPED_FROM[0].format(at=at), _SKIPPED_FROM[1].format(at=at)
+
+
+def _too_late_words(facts: Facts, run: Run) -> tuple[str, str]:
+    """Name the instant that a skipped run has missed; a span has one for each of its occurrences."""
+    within = facts.task.policies.start_within
+    if run.reason is not Reason.START_DEADLINE or within is None or run.span is not None:
+        return "", ""
+    at = format_instant(facts, run.due + within)
+    return _TOO_LATE[0].format(at=at), _TOO_LATE[1].format(at=at)
 
 
 def _unclaimed_cause(nodes: RunningNodes | None) -> str:
@@ -419,20 +455,20 @@ def _append_block(facts: Facts, answer: Explanation) -> Explanation:
     return _append(why, (english.format(owner=owner), chinese.format(owner=owner)))
 
 
-def _wait_cause(entry: Entry) -> tuple[str, str]:
+def _wait_cause(facts: Facts, entry: Entry) -> tuple[str, str]:
     if entry.state is EntryState.PARKED and is_route(entry.lane):
         _, _, name = str(entry.lane).partition(":")
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
     if entry.state is EntryState.PARKED:
         return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
-    return _WAIT_CAUSES[entry.state]
+    return blocking_retry_words(facts, entry) or _WAIT_CAUSES[entry.state]
 
 
 def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     """Explain an instant without a row or entry of its own: in a range or backlog, in the future, or not planned."""
     task, status = facts.task, facts.status
     if at < task.created:
-        return _answer(Verdict.NOT_CREATED, _both(_format_instant(facts, task.created)))
+        return _answer(Verdict.NOT_CREATED, _both(format_instant(facts, task.created)))
     if status.ended is not None and at >= status.ended:
         over = status.state.value, state_name(status.state.value, "zh")
         return _answer(Verdict.OVER, over, reason=status.reason)
@@ -440,7 +476,7 @@ def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningN
     if following != at:
         if following is None:
             return _answer(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
-        later = _format_instant(facts, following)
+        later = format_instant(facts, following)
         answer = _answer(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
         # A later one that falls into the pause does not run.
         pause = facts.status.pause
@@ -449,7 +485,7 @@ def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningN
         if _precedes(entry, at):
             return _explain_entry(facts, entry, at, now, nodes)
     if at > now:
-        return _append_block(facts, _answer(Verdict.PENDING, _both(_format_instant(facts, at))))
+        return _append_block(facts, _answer(Verdict.PENDING, _both(format_instant(facts, at))))
     return _answer(Verdict.FORGOTTEN)
 
 
@@ -467,12 +503,12 @@ def _is_paused_at(pause: Pause, at: datetime) -> bool:
 def _explain_pause(facts: Facts, pause: Pause) -> Explanation:
     agent = agent_of(facts.task)
     remedy = None if agent is None else _PAUSE_REMEDIES.get(pause.cause)
-    end = "" if pause.until is None else _format_instant(facts, pause.until)
+    end = "" if pause.until is None else format_instant(facts, pause.until)
     # The note of a pause with a remedy repeats its cause in English only.
     note, note_zh = "", ""
     if pause.note and remedy is None:
         note, note_zh = f" ({pause.note})", f"（{pause_note(pause, 'zh')}）"
-    since = _format_instant(facts, pause.since)
+    since = format_instant(facts, pause.since)
     answer = _answer(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     if end:
         answer = _append(answer, (f"It goes on at {end}.", f"它将于 {end} 恢复。"))
@@ -503,18 +539,11 @@ def with_end(facts: Facts, answer: Explanation) -> Explanation:
 
 def explain_paused_row(facts: Facts, answer: Explanation, pause: PausedSpan) -> Explanation:
     """Replace the sentence of a row that a resume wrote: the task was paused, the occurrence was not missed."""
-    since, until = _format_instant(facts, pause.since), _format_instant(facts, pause.until)
+    since, until = format_instant(facts, pause.since), format_instant(facts, pause.until)
     english, chinese = _IN_PAUSE[answer.reason is Reason.MERGED]
     return answer._replace(
         english=english.format(since=since, until=until), chinese=chinese.format(since=since, until=until)
     )
-
-
-def _format_instant(facts: Facts, at: datetime) -> str:
-    """Format an instant in the task's zone with its offset, with seconds only where they are not zero."""
-    local = make_fires(facts.task.schedule.zone or "UTC", [at])[0].local
-    text = local.isoformat(" ", "seconds" if local.second or local.microsecond else "minutes")
-    return f"{text[:-6]} {text[-6:]}"
 
 
 def _both(text: str) -> tuple[str, str]:

@@ -37,6 +37,9 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
     schedule = task.schedule
     if claim.now - entry.due > claim.poll_ceiling or schedule.repeat is not None or schedule.jitter is not None:
         return None
+    start_within = task.policies.start_within
+    if start_within is not None and claim.now - entry.due >= start_within:
+        return None
     put: tuple[Entry, ...] = ()
     if schedule.__class__ not in _ONE_SHOT:
         following = _following(task, status, entry, claim.now)
@@ -48,7 +51,7 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
     after = _new(TaskStatus, (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
     return _new(
         OrdinaryStart if _is_plain(entry, task) else Change,
-        (None, after, (run,), (), (), put, () if put else _NEXT, (started_event(run, claim.now),), False, ()),
+        (None, after, (run,), (), (), put, () if put else _NEXT, (started_event(run, claim.now),), False, (), ()),
     )
 
 
@@ -83,7 +86,12 @@ def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None
         return None
     if status.state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
         return None
-    if outcome.triggered_topic is not None or (status.failures and is_failing(task, status)):
+    if (
+        task.successors
+        or task.policies.start_within is not None
+        or outcome.triggered_topic is not None
+        or (status.failures and is_failing(task, status))
+    ):
         return None
     if task.schedule.__class__ is Every and task.schedule.since == "end":
         return None
@@ -123,6 +131,8 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
             run.lanes,
             result,
             None,
+            run.input,
+            run.chain,
         ),
     )
     # A run in a lane frees its slot.
@@ -132,7 +142,7 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
     _, counted, _, skips, _, _, pause, reason, ended = facts.status
     if facts.entries:
         after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, summary, pause, reason, ended))
-        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, ()))
+        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), ()))
     after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, summary, pause, reason, now))
     completed = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
-    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, ()))
+    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), ()))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from ..model.change import Change, Facts
-from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
+from ..model.entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.events.event import RUN_CREATION_KINDS
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
@@ -18,12 +18,25 @@ from .conclude import conclude
 from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import run_event, skip_rows
 from .fast_path import fast_claim
+from .late_start import skip_late_entries, skip_late_start
 from .occurrence import fire_next_occurrence
-from .overlap import OverlapAction, cancel_replaced_runs, decide_overlap, inherit_deaths, must_wait, superseded_retries
+from .overlap import (
+    OverlapAction,
+    cancel_replaced_runs,
+    decide_overlap,
+    inherit_deaths,
+    must_wait,
+    replaced_waiters,
+    superseded_retries,
+    superseded_rows,
+)
 from .resume import end_pause
 from .settle import settle
 from .start import ClaimContext, full_lane, new_run, started_event
+from .start_deadline import is_too_late, with_start_deadline
 
+_NEWER_KINDS: Final = (EntryKind.WAITING, EntryKind.MANUAL, EntryKind.CHAIN)
+"""Entries whose start may end a waiting retry; the next occurrence has its own decision."""
 _RETRYABLE_STATES: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
 
 
@@ -44,19 +57,32 @@ def fire_by_rules(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -
             return _fire_resume(facts, entry, claim)
         case EntryKind.DEADLINE:
             return _fire_deadline(facts, entry, claim)
+        case EntryKind.START_DEADLINE:
+            change = skip_late_entries(facts, entry, claim)
         case _ if not _may_run(facts, entry):
             change = _sleep_or_skip(facts, entry, claim)
+        case _ if entry.kind is not EntryKind.NEXT and is_too_late(facts.task, entry, claim.now):
+            change = skip_late_start(facts, entry, claim)
         case EntryKind.NEXT:
             change = fire_next_occurrence(facts, entry, token, claim)
         case EntryKind.WAITING:
             change = _fire_waiting(facts, entry, token, claim)
-        case EntryKind.RETRY:
-            change = _fire_retry(facts, entry, token, claim)
-        case EntryKind.MANUAL:
-            change = _fire_manual(facts, entry, token, claim)
-        case never:
-            assert_never(never)
+        case _:
+            change = _fire_occurrence(facts, entry, token, claim)
     return conclude(facts, change, claim.now)
+
+
+def _fire_occurrence(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
+    """Decide about a single occurrence: a retry, a requested one or a chained one."""
+    match entry.kind:
+        case EntryKind.CHAIN:
+            return _fire_chained(facts, entry, token, claim)
+        case EntryKind.MANUAL:
+            return _fire_manual(facts, entry, token, claim)
+        case EntryKind.RETRY:
+            return _fire_retry(facts, entry, token, claim)
+        case other:
+            raise AssertionError(f"An entry of the kind {other} is no occurrence.")
 
 
 def _may_run(facts: Facts, entry: Entry) -> bool:
@@ -64,10 +90,10 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
     if facts.block_reason is not None and entry.kind is not EntryKind.NEXT:
         return False
     match entry.origin:
-        case Origin.SCHEDULED if entry.kind is EntryKind.RETRY:
+        case Origin.SCHEDULED | Origin.CHAIN if entry.kind is EntryKind.RETRY:
             # A task that has ended has a retry only where one was requested.
             return facts.status.state in _RETRYABLE_STATES
-        case Origin.SCHEDULED:
+        case Origin.SCHEDULED | Origin.CHAIN:
             return facts.status.state is TaskState.ACTIVE
         case Origin.BACKFILL:
             return facts.status.state not in (TaskState.PAUSED, TaskState.CANCELLED)
@@ -81,8 +107,7 @@ def _sleep_or_skip(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:
     """Put the entry to sleep with its paused task; else remove it with a skipped row."""
     if facts.status.state is TaskState.PAUSED and entry.origin is not Origin.MANUAL:
         return Change(put=(entry._replace(state=EntryState.ASLEEP, lane=None),))
-    rows = skip_rows(facts, (entry,), facts.block_reason or Reason.CANCELLED, claim.now)
-    return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(run_event(row, claim.now) for row in rows))
+    return _skip(facts, entry, facts.block_reason or Reason.CANCELLED, claim.now)
 
 
 def _fire_waiting(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
@@ -105,9 +130,35 @@ def _fire_manual(facts: Facts, entry: Entry, token: int, claim: ClaimContext) ->
         return _start(facts, entry, token, claim)
     action = decide_overlap(facts, entry)
     if action is OverlapAction.SKIP and not entry.waited:
-        rows = skip_rows(facts, (entry,), Reason.OVERLAP, claim.now)
-        return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(run_event(row, claim.now) for row in rows))
+        return _skip(facts, entry, Reason.OVERLAP, claim.now)
     return cancel_replaced_runs(facts, _hold(entry), claim.now) if action is OverlapAction.REPLACE else _hold(entry)
+
+
+def _fire_chained(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
+    """Start a chained occurrence under the overlap policy, unless it is found later than `missed.within` allows."""
+    within = facts.task.policies.missed.within
+    if not entry.waited and within is not None and claim.now - entry.due > within:
+        return _skip(facts, entry, Reason.STALE, claim.now)
+    if not must_wait(facts, entry):
+        return _start(facts, entry, token, claim)
+    action = decide_overlap(facts, entry)
+    if entry.waited or action is OverlapAction.WAIT:
+        return _hold(entry)
+    if action is OverlapAction.SKIP:
+        return _skip(facts, entry, Reason.OVERLAP, claim.now)
+    ended = replaced_waiters(facts)
+    rows = superseded_rows(facts, ended, claim.now)
+    change = _hold(entry)._replace(
+        new_runs=rows,
+        dropped=tuple(each.slot for each in ended),
+        events=tuple(run_event(row, claim.now) for row in rows),
+    )
+    return cancel_replaced_runs(facts, change, claim.now)
+
+
+def _skip(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Change:
+    rows = skip_rows(facts, (entry,), reason, now)
+    return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(run_event(row, now) for row in rows))
 
 
 def _hold(entry: Entry) -> Change:
@@ -119,9 +170,9 @@ def _start(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Chang
     lane = full_lane(facts)
     if lane is not None:
         return Change(put=(entry._replace(state=EntryState.PARKED, lane=lane, waited=True),))
-    ended = superseded_retries(facts, entry) if entry.kind is EntryKind.WAITING else ()
+    ended = superseded_retries(facts, entry) if entry.kind in _NEWER_KINDS else ()
     run = new_run(facts, inherit_deaths(entry, ended), token, claim)
-    rows = skip_rows(facts, ended, Reason.SUPERSEDED, claim.now)
+    rows = superseded_rows(facts, ended, claim.now)
     dropped = tuple(each.slot for each in ended)
     rest = _rest_of_range(facts, entry, claim)
     return Change(
@@ -178,19 +229,21 @@ def drop_existing_runs(facts: Facts, change: Change, now: datetime) -> Change:
     return conclude(facts, reduced, now)
 
 
-_WITHOUT_TARGET: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
-
-
 def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change | None:
     """Return the change that parks the entry; None when this node can run it.
 
     Instants that pass while it is parked fall under the missed policy when a capable node claims it.
     """
-    if claim.routes is None or entry.kind in _WITHOUT_TARGET:
+    if claim.routes is None or entry.kind in CONTROL_KINDS:
         return None
     route = route_of(facts.task.target)
     if route in claim.routes:
         return None
-    # A manual entry came due in time and only waits, so it is not missed.
-    waited = entry.waited or entry.kind is EntryKind.MANUAL
-    return Change(put=(entry._replace(state=EntryState.PARKED, lane=route, waited=waited),))
+    # A manual or chained entry came due in time and only waits, so it is not missed.
+    waited = entry.waited or entry.kind in (EntryKind.MANUAL, EntryKind.CHAIN)
+    parked = entry._replace(state=EntryState.PARKED, lane=route, waited=waited)
+    if facts.task.policies.start_within is None:
+        return Change(put=(parked,))
+    if is_too_late(facts.task, entry, claim.now):
+        return conclude(facts, skip_late_start(facts, parked, claim), claim.now)
+    return with_start_deadline(facts, Change(put=(parked,)))

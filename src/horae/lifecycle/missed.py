@@ -11,7 +11,7 @@ from ..model.reason import Reason
 from ..model.run import Run, Span
 from ..model.task import TaskStatus
 from .agenda import waiting_entry
-from .due_backlog import DueBacklog
+from .due_backlog import MICROSECOND, DueBacklog
 from .event_rows import skipped_run
 
 Skips: TypeAlias = tuple[tuple[Span, Reason], ...]
@@ -130,6 +130,17 @@ class BacklogAccount(NamedTuple):
             span=occurrence.span,
             in_order=occurrence.in_order,
         )
+
+
+def skip_late_starts(account: BacklogAccount, now: datetime) -> BacklogAccount:
+    """Skip the occurrences that may no longer start (`start_within`), before the missed policy decides about the rest."""
+    within = account.backlog.task.policies.start_within
+    if within is None or account.rest is None:
+        return account
+    late, rest = account.rest.split_due_before(now - within + MICROSECOND)
+    if late is None:
+        return account
+    return account._replace(rest=rest, skips=(*account.skips, (late.span, Reason.START_DEADLINE)))
 
 
 def apply_requested_skips(status: TaskStatus, backlog: DueBacklog) -> BacklogAccount:

@@ -13,7 +13,7 @@ from ..model.task import past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry
 from .due_backlog import DueBacklog, compute_due_backlog, counts_from_end, without_repeat
-from .event_rows import count_occurrences, run_event, skip_rows
+from .event_rows import count_occurrences, run_event
 from .missed import (
     BacklogAccount,
     CatchUpPlan,
@@ -22,15 +22,18 @@ from .missed import (
     plan_after_wait,
     plan_catch_up,
     plan_on_time,
+    skip_late_starts,
 )
 from .overlap import (
     OverlapAction,
+    blocking_retries,
     cancel_replaced_runs,
     decide_overlap,
     inherit_deaths,
     must_wait,
     replaced_waiters,
     superseded_retries,
+    superseded_rows,
 )
 from .start import ClaimContext, full_lane, new_run, started_event
 
@@ -53,13 +56,24 @@ def fire_next_occurrence(facts: Facts, entry: Entry, token: int, claim: ClaimCon
         return _record_backlog(
             _NextClaim(facts, entry, token, claim, account), CatchUpPlan(((backlog.span, facts.block_reason),))
         )
-    context = _NextClaim(facts, entry, token, claim, apply_requested_skips(facts.status, backlog))
+    account = skip_late_starts(apply_requested_skips(facts.status, backlog), claim.now)
+    context = _NextClaim(facts, entry, token, claim, account)
     if context.account.rest is None:
         return _record_backlog(context, CatchUpPlan())
     plan = _plan_backlog(context, context.account.rest)
     if plan.to_run is None:
         return _record_backlog(context, plan)
     return _run_or_wait(context, context.account.rest, plan, plan.to_run)
+
+
+def skip_late_occurrences(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:
+    """Skip the occurrences of a waiting entry that may no longer start; the rest of its backlog keeps waiting."""
+    backlog = compute_due_backlog(facts.task, facts.status, entry.planned, claim.now)
+    account = skip_late_starts(apply_requested_skips(facts.status, backlog), claim.now)
+    context = _NextClaim(facts, entry, 0, claim, account)
+    if account.rest is None:
+        return _record_backlog(context, CatchUpPlan())
+    return _wait(context, account.rest, entry.state, entry.lane)
 
 
 def _plan_backlog(context: _NextClaim, backlog: DueBacklog) -> CatchUpPlan:
@@ -78,7 +92,7 @@ def _run_or_wait(context: _NextClaim, backlog: DueBacklog, plan: CatchUpPlan, fi
     if not must_wait(facts, entry):
         lane = full_lane(facts)
         return _start_run(context, plan, entry) if lane is None else _wait(context, backlog, EntryState.PARKED, lane)
-    if _has_waited(context, backlog) or not (facts.live or first.in_order):
+    if _has_waited(context, backlog) or not (facts.live or first.in_order or blocking_retries(facts)):
         # Overlap applies to an instant that comes due during a run, and this one did not.
         return _wait(context, backlog, EntryState.HELD)
     action = decide_overlap(facts, context.entry)
@@ -133,7 +147,7 @@ def _record_backlog(
 ) -> Change:
     """Give every instant of the backlog a row, a run or a queue entry, and plan the next occurrence."""
     facts, account, now = context.facts, context.account, context.claim.now
-    rows = (*account.rows(plan, now), *skip_rows(facts, ended, Reason.SUPERSEDED, now))
+    rows = (*account.rows(plan, now), *superseded_rows(facts, ended, now))
     status = account.status_after(plan.accepted - _count_superseded(facts, ended, now), account.backlog.size)
     put = () if plan.to_queue is None else (_merge_waiting(facts, account.queue_entry(plan.to_queue)),)
     following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, status, account.backlog.last)

@@ -10,6 +10,7 @@ from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind
 from ..model.events.event import EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shorten
+from ..model.origin import AUTOMATIC
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..model.task import OPEN_STATES, TaskState, TaskStatus
@@ -26,7 +27,7 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
         status=status,
         updated_runs=(ended,),
         dropped=deadline_slots(facts, ended),
-        events=(run_event(ended, now), *failure_events(facts, facts.task, status, now, _failure_reason(ended))),
+        events=(run_event(ended, now), *failure_events(facts, facts.task, status, now, ended, _failure_reason(ended))),
     )
     if status.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _is_one_shot(facts):
         return _complete_task(facts, change, status, now)
@@ -42,7 +43,7 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
 
 def may_retry(facts: Facts, run: Run) -> bool:
     """Return whether another attempt is allowed: scheduled runs need an open task, others one that is not cancelled."""
-    if run.origin is Origin.SCHEDULED:
+    if run.origin in AUTOMATIC:
         return facts.status.state in OPEN_STATES
     return facts.status.state is not TaskState.CANCELLED
 
@@ -71,7 +72,7 @@ def _status_after(status: TaskStatus, ended: Run, now: datetime) -> TaskStatus:
     """Return the status after a run: a success resets consecutive failures, a failed scheduled occurrence adds one."""
     return status._replace(
         failures=0 if ended.state is RunState.SUCCEEDED else status.failures + _counts_as_failure(ended),
-        last_end=now if ended.origin is Origin.SCHEDULED else status.last_end,
+        last_end=now if ended.origin in AUTOMATIC else status.last_end,
         last_result=result_summary(ended),
     )
 
@@ -94,7 +95,7 @@ def _failure_reason(ended: Run) -> Reason:
 
 
 def _counts_as_failure(ended: Run) -> bool:
-    return ended.origin is Origin.SCHEDULED and ended.state in _FAILURES
+    return ended.origin in AUTOMATIC and ended.state in _FAILURES
 
 
 def _give_up(facts: Facts, change: Change, status: TaskStatus, reason: Reason, now: datetime) -> Change:
@@ -116,4 +117,4 @@ def _give_up(facts: Facts, change: Change, status: TaskStatus, reason: Reason, n
 
 
 def _is_scheduled(entry: Entry) -> bool:
-    return entry.kind is EntryKind.RESUME or (entry.origin is Origin.SCHEDULED and entry.kind is not EntryKind.DEADLINE)
+    return entry.kind is EntryKind.RESUME or (entry.origin in AUTOMATIC and entry.kind is not EntryKind.DEADLINE)

@@ -7,10 +7,11 @@ from enum import Enum, auto
 from typing import assert_never
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind
+from ..model.entry import Entry, EntryKind, EntryState
+from ..model.origin import AUTOMATIC
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
-from .event_rows import run_event
+from .event_rows import run_event, skip_rows
 from .occurrence_end import cancel_waiting_runs, deadline_slots
 
 
@@ -40,7 +41,8 @@ def decide_overlap(facts: Facts, entry: Entry) -> OverlapAction:
 
 
 def must_wait(facts: Facts, entry: Entry) -> bool:
-    """Return whether a live run, or an earlier entry of an ordered backlog, must end before this entry may start.
+    """Return whether a live run, a retry that counts as one, or an earlier entry of an ordered backlog must end before
+    this entry may start.
 
     An ordered backlog runs one by one under `parallel` too.
     """
@@ -49,22 +51,58 @@ def must_wait(facts: Facts, entry: Entry) -> bool:
         return False
     if any(not parallel or _is_ordered_with(run, entry) for run in facts.live):
         return True
-    return any(
-        _is_ordered_with(other, entry) and other.planned < entry.planned
-        for other in facts.entries
-        if other.slot != entry.slot
+    if entry.kind is not EntryKind.RETRY and blocking_retries(facts):
+        return True
+    return _waits_for_backlog(facts, entry)
+
+
+def blocking_retries(facts: Facts) -> tuple[Entry, ...]:
+    """Return the waiting retries that count as live runs (`retry.superseded_by_next: false`).
+
+    One that waits for an ordered backlog does not count, so that no two entries wait for each other; one of a paused task
+    does not either. Under `replace` a newer occurrence ends them, and under `parallel` nothing waits for them.
+    """
+    policies = facts.task.policies
+    if policies.retry.superseded_by_next or policies.overlap in ("replace", "parallel"):
+        return ()
+    return tuple(
+        entry
+        for entry in facts.entries
+        if entry.kind is EntryKind.RETRY
+        and entry.state is not EntryState.ASLEEP
+        and not _waits_for_backlog(facts, entry)
     )
 
 
 def superseded_retries(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
-    """Return the waiting retries that a newer due occurrence ends; a waiting retry is not a live run."""
-    if entry.origin is not Origin.SCHEDULED or facts.task.policies.overlap in ("queue_all", "parallel"):
+    """Return the waiting retries that a newer due occurrence ends.
+
+    Where they count as live runs, only `replace` ends them, for a requested run too.
+    """
+    policies = facts.task.policies
+    if policies.overlap in ("queue_all", "parallel"):
+        return ()
+    if policies.retry.superseded_by_next:
+        is_newer = entry.origin in AUTOMATIC
+    else:
+        is_newer = policies.overlap == "replace" and entry.origin is not Origin.BACKFILL
+    if not is_newer:
         return ()
     return tuple(
         other
         for other in facts.entries
         if other.kind is EntryKind.RETRY and _is_replaceable(other) and other.planned < entry.planned
     )
+
+
+def superseded_rows(facts: Facts, ended: tuple[Entry, ...], now: datetime) -> tuple[Run, ...]:
+    """Return the skipped rows of retries and waiters that a newer occurrence ends."""
+    replaces_retries = not facts.task.policies.retry.superseded_by_next
+    rows: list[Run] = []
+    for entry in ended:
+        is_replaced = replaces_retries and entry.kind is EntryKind.RETRY
+        rows += skip_rows(facts, (entry,), Reason.REPLACED if is_replaced else Reason.SUPERSEDED, now)
+    return tuple(rows)
 
 
 def inherit_deaths(entry: Entry, ended: tuple[Entry, ...]) -> Entry:
@@ -76,7 +114,7 @@ def inherit_deaths(entry: Entry, ended: tuple[Entry, ...]) -> Entry:
 
 def replaced_waiters(facts: Facts) -> tuple[Entry, ...]:
     """Return the waiting entries that a newer occurrence supersedes together with the run they wait for."""
-    return tuple(other for other in facts.entries if other.kind is EntryKind.WAITING and _is_replaceable(other))
+    return tuple(other for other in facts.entries if _is_waiter(other) and _is_replaceable(other))
 
 
 def replaced_runs(facts: Facts) -> tuple[Run, ...]:
@@ -84,18 +122,33 @@ def replaced_runs(facts: Facts) -> tuple[Run, ...]:
     return tuple(run for run in facts.live if not run.in_order)
 
 
+def _waits_for_backlog(facts: Facts, entry: Entry) -> bool:
+    return any(
+        _is_ordered_with(other, entry) and other.planned < entry.planned
+        for other in facts.entries
+        if other.slot != entry.slot
+    )
+
+
 def _is_ordered_with(other: Run | Entry, entry: Entry) -> bool:
     return other.in_order and other.origin is entry.origin
 
 
 def _is_replaceable(entry: Entry) -> bool:
-    return entry.origin is Origin.SCHEDULED and not entry.in_order
+    return entry.origin in AUTOMATIC and not entry.in_order
 
 
 def _has_waiter(facts: Facts, entry: Entry) -> bool:
     """Return whether another entry is queued; an ordered backlog does not count, it did not come due during a run."""
-    kinds = (EntryKind.WAITING, EntryKind.MANUAL)
-    return any(other.kind in kinds and other.slot != entry.slot and not other.in_order for other in facts.entries)
+    return any(
+        (other.kind is EntryKind.MANUAL or _is_waiter(other)) and other.slot != entry.slot and not other.in_order
+        for other in facts.entries
+    )
+
+
+def _is_waiter(entry: Entry) -> bool:
+    """Return whether an entry waits for an earlier run; a chained one may also be due and not claimed yet."""
+    return entry.kind is EntryKind.WAITING or (entry.kind is EntryKind.CHAIN and entry.waited)
 
 
 def cancel_replaced_runs(facts: Facts, change: Change, now: datetime) -> Change:
@@ -104,7 +157,7 @@ def cancel_replaced_runs(facts: Facts, change: Change, now: datetime) -> Change:
     ended = cancel_waiting_runs(runs, Reason.REPLACED, now)
     executing = (run for run in runs if run.state is not RunState.WAITING and run.cancel is None)
     status = change.status or facts.status
-    if any(run.origin is Origin.SCHEDULED for run in ended):
+    if any(run.origin in AUTOMATIC for run in ended):
         status = status._replace(last_end=now)
     return change._replace(
         status=status,

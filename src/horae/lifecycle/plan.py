@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import NamedTuple
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 from ..model.change import Change
 from ..model.events.event import EventKind
-from ..model.field_checks import check_text, check_visible
+from ..model.field_checks import check_number, check_text, check_visible
+from ..model.ids import EPOCH
 from ..model.lane import OWNER_LANE_PREFIX, check_lane
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
+from ..model.placeholders import check_placeholders, recognise_template
 from ..model.policy import Policies
 from ..model.refusals import refuse
-from ..model.task import NEW_TASK_STATUS, Target, Task
-from ..schedule import Past, Schedule, first
+from ..model.task import NEW_TASK_STATUS, Target, Task, TaskPast, TaskStatus, past_of
+from ..schedule import After, Past, Schedule, first, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import entry_at
+from .due_backlog import MICROSECOND, counts_from_end
 from .event_rows import task_event
+
+MAX_COUNTED: Final = 1_000_000_000
 
 
 class Draft(NamedTuple):
@@ -31,20 +36,63 @@ class Draft(NamedTuple):
     key: str | None = None
     lane: str | None = None
     labels: Mapping[str, str] | None = None
+    past: TaskPast | None = None
 
 
 def plan(draft: Draft, task_id: str, now: datetime) -> Change:
-    """Create the task. `now` becomes the permanent anchor of its schedule; a schedule that never fires is refused."""
-    task = build_task(draft, task_id, now)
-    planned = first(task.schedule, Past(now))
-    if planned is None:
+    """Create the task. `now` becomes the permanent anchor of its schedule; a schedule that never fires is refused.
+
+    A task that brings its past along has an earlier anchor. Its first entry may be due already: the claim of it accounts
+    for all that was missed, as after an outage.
+    """
+    status = NEW_TASK_STATUS
+    if draft.past is None:
+        task = build_task(draft, task_id, now)
+        planned = first(task.schedule, Past(now))
+    else:
+        past = _check_past(draft.past, now)
+        task = build_task(draft, task_id, past.created or now)
+        status = status._replace(counted=past.counted, last_end=past.last_end)
+        planned = _first_unaccounted(task, status, past.missed_since, now)
+    if planned is None and not isinstance(task.schedule, After):
         raise refuse("never_fires")
     return Change(
         task=task,
-        status=NEW_TASK_STATUS,
-        put=(entry_at(task, NEW_TASK_STATUS, planned),),
+        status=status,
+        put=() if planned is None else (entry_at(task, status, planned),),
         events=(task_event(EventKind.TASK_CREATED, task, now),),
     )
+
+
+def _check_past(past: TaskPast, now: datetime) -> TaskPast:
+    """Return the past with its instants in UTC; refuses instants in the future or before the creation."""
+    check_number("past.counted", past.counted, 0, MAX_COUNTED)
+    created = _check_instant("past.created", past.created, EPOCH, now)
+    return TaskPast(
+        created,
+        past.counted,
+        _check_instant("past.last_end", past.last_end, created or now, now),
+        _check_instant("past.missed_since", past.missed_since, created or now, now),
+    )
+
+
+def _check_instant(name: str, value: object, least: datetime, most: datetime) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime) or value.tzinfo is None or not least <= value <= most:
+        raise refuse("bad_past", name=name, value=value, least=least.isoformat(), most=most.isoformat())
+    return value.astimezone(UTC)
+
+
+def _first_unaccounted(task: Task, status: TaskStatus, missed_since: datetime | None, now: datetime) -> datetime | None:
+    """Return the first occurrence that is not accounted for; None when the schedule has none.
+
+    An interval that counts from the end of a run has only one, however long ago that was.
+    """
+    past = past_of(task, status)
+    if counts_from_end(task.schedule):
+        return next(task.schedule, status.last_end or task.created, past)
+    return next(task.schedule, now if missed_since is None else missed_since - MICROSECOND, past)
 
 
 def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
@@ -64,7 +112,7 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
     size = _byte_size("payload", draft.payload)
     if size > PAYLOAD_BYTES:
         raise refuse("payload_too_large", size=size, most=PAYLOAD_BYTES)
-    return Task(
+    task = Task(
         task_id,
         draft.owner,
         draft.name,
@@ -77,6 +125,9 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
         draft.lane,
         _check_labels(draft.labels),
     )
+    task = recognise_template(task)
+    check_placeholders(task)
+    return task
 
 
 def _check_labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

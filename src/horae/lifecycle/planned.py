@@ -18,6 +18,7 @@ from ..model.run import Origin
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import Past, RRule, count, count_each, due, iterate
 from ..schedule import next as next_after
+from ..schedule.any_of import parts_of
 from ..schedule.instants import to_instant
 from .agenda import entry_at, next_entry
 from .due_backlog import MICROSECOND, DueBacklog, compute_due_backlog, counts_from_end, without_repeat
@@ -116,7 +117,7 @@ class _Course(NamedTuple):
     def add_numbers(self, bounds: Bounds, numbers: list[int]) -> PlannedNumbers:
         """Add the occurrences to the numbers of their periods."""
         _add(numbers, bounds, self.first.due)
-        if isinstance(self.task.schedule, RRule):
+        if any(isinstance(part, RRule) for part in parts_of(self.task.schedule)):
             return self._add_listed(bounds, numbers)
         schedule, after = self.task.schedule, to_instant(self.after)
         begin = bounds.last_instants[0] if schedule.repeat is None else min(after, bounds.last_instants[0])

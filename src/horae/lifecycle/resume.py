@@ -9,12 +9,13 @@ from ..errors import Refusal
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
+from ..model.origin import AUTOMATIC
 from ..model.pauses import PausedSpan, paused_span_write
 from ..model.policy import Missed, MissedMode
 from ..model.reason import Reason
 from ..model.record import RecordWrite
 from ..model.refusals import refuse
-from ..model.run import Origin, Run
+from ..model.run import Run
 from ..model.task import TaskState, TaskStatus
 from .agenda import next_entry
 from .conclude import conclude
@@ -34,7 +35,7 @@ class _Passed(NamedTuple):
 def end_pause(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datetime | None = None) -> Change:
     """End a pause. Occurrences that passed before its end are skipped as paused, or caught up as `missed` says."""
     end = until or now
-    passed = [e for e in facts.entries if e.state is EntryState.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
+    passed = [e for e in facts.entries if e.state is EntryState.ASLEEP and e.due < end and e.origin in AUTOMATIC]
     waiting = [entry for entry in passed if entry.kind is not EntryKind.NEXT]
     result = _Passed(facts.status._replace(state=TaskState.ACTIVE, pause=None))
     for entry in passed:

@@ -58,6 +58,8 @@ def new_run(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Run:
         tuple(lane.name for lane in facts.lanes) if facts.lanes else (),
         None,
         None,
+        entry.input,
+        entry.chain,
     )
     return _new(Run, values)
 

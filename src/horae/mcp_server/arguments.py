@@ -13,7 +13,7 @@ from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
 from ..schedule.text.zone_words import resolve_zone
 from ..wire.fields import check_fields
-from ..wire.tasks import SHORT_TARGETS
+from ..wire.tasks import SHORT_TARGETS, after_when, parse_link
 from .call import Arguments, Call
 from .lines import to_single_line
 from .refusals import refuse
@@ -23,8 +23,15 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "integer": (int,),
     "boolean": (bool,),
     "object": (Mapping,),
+    "array": (list,),
 }
-_TYPE_NAMES: Final = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "JSON object"}
+_TYPE_NAMES: Final = {
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "object": "JSON object",
+    "array": "list",
+}
 
 
 def check_arguments(schema: Mapping[str, Any], other_names: tuple[str, ...], given: object) -> Arguments:
@@ -95,6 +102,10 @@ def zone_of(call: Call, arguments: Arguments) -> str | None:
 def when_of(arguments: Arguments, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:
     """Return the schedule for the wire, with notes where NanoClaw's meaning may surprise."""
     nanoclaw_fields = {name: arguments[name] for name in _SCHEDULE_FIELDS if name in arguments}
+    if "after" in arguments:
+        if "when" in arguments or nanoclaw_fields:
+            raise refuse_task("after_and_schedule")
+        return after_when([parse_link(each) for each in arguments["after"]], arguments.get("mode")), ()
     if not nanoclaw_fields:
         return arguments.get("when"), ()
     if "when" in arguments:

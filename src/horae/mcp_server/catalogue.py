@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
+from ..schedule.after import MAX_PREDECESSORS, MODE_CHOICES
 from ..wire.shapes.notation import BOOLEAN, INTEGER, OBJECT, TEXT, Schema, list_of, nullable
 from . import control_tools, read_tools, run_tools, task_tools
 from .arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
@@ -16,9 +17,21 @@ from .shapes import APPROVAL, DEFINITION, LINE, LOCAL, QUOTAS, RECEIPT, ROW, RUN
 
 ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
 WHEN: Final[Schema] = {
-    "type": "string",
-    "description": 'When: "every weekday at 9am", "in 20 minutes", "tomorrow 18:00", "0 9 * * 1-5", RRULE, 每天早上9点.',
+    "type": ["string", "array"],
+    "items": TEXT,
+    "description": (
+        'When: "every weekday at 9am", "in 20 minutes", "tomorrow 18:00", "0 9 * * 1-5", RRULE, 每天早上9点. '
+        'Several: "every weekday at 9am and Sat at 11am", or a list.'
+    ),
 }
+AFTER: Final[Schema] = {
+    "type": "array",
+    "items": TEXT,
+    "minItems": 1,
+    "maxItems": MAX_PREDECESSORS,
+    "description": 'Instead of when: run it after these tasks, "backup", "backup:failed" or "backup:ended".',
+}
+MODE: Final[Schema] = {"enum": list(MODE_CHOICES), "description": "With after: any of them, or all."}
 ZONE: Final[Schema] = {
     "type": "string",
     "description": "Zone of the person you work for, such as Europe/Berlin. Default: the owner's; whoami tells it.",
@@ -35,6 +48,10 @@ NAME: Final[Schema] = {"type": "string", "description": "A short name."}
 IF_LATE: Final[Schema] = {
     "type": "string",
     "description": 'What if it could not run in time: "skip", "latest", "all", "merge", "latest within 1h".',
+}
+START_WITHIN: Final[Schema] = {
+    "type": "string",
+    "description": 'Skip it if it has not started that long after it was due: "10m"; "never": no limit.',
 }
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}
@@ -79,12 +96,15 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         "Make a task. With a key, saying the same again changes nothing and saying it otherwise changes that task. "
         "Read means and next_runs back to the person.",
         _input_schema(
-            ("when", "do"),
+            ("do",),
             when=WHEN,
+            after=AFTER,
+            mode=MODE,
             do=DO,
             name=NAME,
             zone=ZONE,
             if_late=IF_LATE,
+            start_within=START_WITHIN,
             key={"type": "string", "description": "Your own name for it: makes this call safe to repeat."},
             dry_run=DRY_RUN,
         ),
@@ -163,6 +183,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             name=NAME,
             zone={"type": "string", "description": "A new zone for its wall times."},
             if_late=IF_LATE,
+            start_within=START_WITHIN,
             version={"type": "integer", "minimum": 1, "maximum": 2**53, "description": "Only if it still has this."},
             dry_run=DRY_RUN,
         ),
@@ -226,6 +247,8 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             ("id",),
             id=ID,
             wait_seconds={"type": "integer", "minimum": 0, "maximum": 60, "description": "Wait so long for its end."},
+            input={"description": "JSON, instead of the payload of the task, for this run alone."},
+            merge={"type": "object", "description": "Changes of the payload for this run alone; null removes a field."},
         ),
         object_of(
             task_id=TEXT,

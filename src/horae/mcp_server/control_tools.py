@@ -12,6 +12,7 @@ from ..model.run import Run
 from ..model.task import TaskState
 from ..service.query.instants import parse_future_instant
 from ..service.tasks.drafts import suggest_key
+from ..wire.run_inputs import either_input
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from .arguments import id_of
@@ -115,7 +116,8 @@ def _other_key(call: Call, facts: Facts) -> str:
 async def run_task_now(call: Call, arguments: Arguments) -> ToolResult:
     """Start one run outside the schedule; with `wait_seconds`, wait that long for its end."""
     facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
-    run_id = await call.service.tasks.run_now(call.principal, facts.task.id)
+    given = either_input(arguments.get("input"), arguments.get("merge"))
+    run_id = await call.service.tasks.run_now(call.principal, facts.task.id, given)
     seconds: int = arguments.get("wait_seconds", 0)
     run = await _wait_for_end(call, run_id, seconds) if seconds else None
     task = facts.task

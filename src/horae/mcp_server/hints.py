@@ -47,6 +47,18 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         ((SAME_CALL, {"key": "{other}"}),),
     ),
+    "unknown_predecessor": Hint(
+        Message(
+            "Name a task of the same owner by its id, key or name; list_tasks shows them.",
+            "请用 ID、键或名称指定同一所有者的任务;list_tasks 会列出它们。",
+        ),
+    ),
+    "has_successors": Hint(
+        Message(
+            "Cancel it with cancel_task instead: the tasks that run after it then wait for nothing.",
+            "请改用 cancel_task 取消它:在它之后运行的任务便不再等待。",
+        ),
+    ),
     "task_cancelled": Hint(
         Message(
             "Make a new task with schedule_task; where this one has a key, choose another key.",
@@ -65,6 +77,13 @@ HINTS: Final[dict[str, Hint]] = {
             "Call run_task_now with id {task} for one extra run.", "请用 id {task} 调用 run_task_now 额外运行一次。"
         ),
         (("run_task_now", {"id": "{task}"}),),
+    ),
+    "input_not_approved": Hint(
+        Message(
+            "Ask the owner to run it with this input: horae run {id} --input JSON. Or call update_task with id {id}, "
+            "and ask for approval.",
+            "请让所有者用此输入运行它:horae run {id} --input JSON。也可用 id {id} 调用 update_task,并请求批准。",
+        ),
     ),
     "quota_used_up": Hint(
         Message(
@@ -92,6 +111,12 @@ HINTS: Final[dict[str, Hint]] = {
             "请等待该运行结束(list_runs 可查看),然后再次调用 run_task_now。",
         ),
         (("list_runs", {"state": "running,waiting"}),),
+    ),
+    "retry_waiting": Hint(
+        Message(
+            "Wait until that attempt has ended: explain_task says when it starts.",
+            "请等待那次尝试结束:explain_task 会说明它何时开始。",
+        ),
     ),
     "run_requested": Hint(
         Message(

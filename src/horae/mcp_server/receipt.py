@@ -17,7 +17,7 @@ from ..schedule.compat import Note
 from ..schedule.describe import describe_schedule
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, make_fires
-from ..schedule.text import parse_text
+from ..schedule.text.request import parse_when
 from ..schedule.warnings import ScheduleWarning
 from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
@@ -167,7 +167,7 @@ def receipt_of(
 
 def _reading_notes(when: object, zone: str | None, now: datetime) -> tuple[str, ...]:
     try:
-        return parse_text(when, zone=zone, now=now).notes if isinstance(when, str) else ()
+        return parse_when(when, zone=zone, now=now).notes if isinstance(when, str | list) else ()
     except InvalidSchedule:
         # The text was clear when the task was created, and its time has passed since.
         return ()

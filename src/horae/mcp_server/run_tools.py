@@ -76,6 +76,8 @@ def _run_row(call: Call, run: Run, task: str | None, zone: str | None) -> dict[s
     data = run_json(run, task, zone, call.language)
     if run.result_json is not None and len(run.result_json) > _SHOWN_CHARACTERS:
         data["result"] = shorten(run.result_json, _SHOWN_CHARACTERS)
+    if run.input is not None and len(run.input.value) > _SHOWN_CHARACTERS:
+        data["input"] = {run.input.mode: shorten(run.input.value, _SHOWN_CHARACTERS)}
     if run.error is not None:
         data["error"] = shorten(run.error, _SHOWN_CHARACTERS)
     return data

@@ -16,9 +16,10 @@ from ..schedule import Schedule, to_json
 from ..schedule.compat import Note
 from ..schedule.describe import describe_schedule
 from ..schedule.text import parse_text
+from ..schedule.text.request import parse_when
 from ..service.tasks.edits import EditResult
 from ..service.tasks.functions import ResolvedRequest, function_of
-from ..service.tasks.task_request import TaskRequest, read_when
+from ..service.tasks.task_request import NEVER, TaskRequest, read_when
 from ..wire.instants import local, utc
 from ..wire.tasks import definition_json, read_edits, read_task, target_from_shorthand, task_json
 from .arguments import default_name, id_of, require, when_of, work_of, zone_of
@@ -78,13 +79,22 @@ async def _resolve_request(call: Call, arguments: Arguments) -> tuple[ResolvedRe
     }
     if "key" in arguments:
         definition["key"] = arguments["key"]
-    if "if_late" in arguments:
-        definition["policies"] = {"missed": arguments["if_late"]}
+    if policies := _policies(arguments):
+        definition["policies"] = policies
     require_zone(call, read_when(when, zone, call.clock.now()))
     resolved = await call.service.resolve(call.principal, read_task(definition))
     if "zone" not in arguments and zone is not None and zone != call.principal.zone:
         resolved = resolved._replace(declared=("zone", *resolved.declared))
     return resolved, notes
+
+
+def _policies(arguments: Arguments) -> dict[str, Any]:
+    policies: dict[str, Any] = {}
+    if "if_late" in arguments:
+        policies["missed"] = arguments["if_late"]
+    if "start_within" in arguments:
+        policies["start_within"] = None if arguments["start_within"] == NEVER else arguments["start_within"]
+    return policies
 
 
 async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
@@ -185,10 +195,10 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
         fields["zone"] = zone_of(call, arguments)
     if "name" in arguments:
         fields["name"] = arguments["name"]
-    if "if_late" in arguments:
-        fields["policies"] = {"missed": arguments["if_late"]}
+    if policies := _policies(arguments):
+        fields["policies"] = policies
     if not fields:
-        raise refuse_task("missing_field", name="when / do / name / zone / if_late")
+        raise refuse_task("missing_field", name="when / do / name / zone / if_late / start_within")
     return fields, notes
 
 
@@ -209,9 +219,9 @@ def _fires_note(call: Call, edited: EditResult, facts: Facts) -> str:
 
 async def preview_schedule(call: Call, arguments: Arguments) -> ToolResult:
     """Return the meaning of a schedule and its next fires; an ambiguous one is returned with all its readings."""
-    zone, text = zone_of(call, arguments), require(arguments, "when")
+    zone, when = zone_of(call, arguments), require(arguments, "when")
     try:
-        reading = parse_text(text, zone=zone, now=call.clock.now())
+        reading = parse_when(when, zone=zone, now=call.clock.now())
     except Refusal as refusal:
         choices = choices_of(refusal, arguments)
         if choices is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from .chain_row import ChainRow
 from .entry import Entry
 from .events.event import Event
 from .lane import LaneUse
@@ -43,6 +44,7 @@ class Change(NamedTuple):
     cancelled  live runs that are asked to end, and why       put            agenda entries to insert or replace, by slot
     dropped    slots to remove from the agenda                events         events to publish, in this order
     deleted    the task is removed with its history           attached       records, written with the change
+    chain_rows what its links know of root occurrences
 
     A new live run takes a slot in each of its lanes, and a run that ends frees them. For every freed lane slot the
     store makes the first parked entry of that lane (in the order of claims) claimable again.
@@ -59,6 +61,21 @@ class Change(NamedTuple):
     events: tuple[Event, ...] = ()
     deleted: bool = False
     attached: tuple[RecordWrite, ...] = ()
+    chain_rows: tuple[ChainRow, ...] = ()
+
+
+def facts_after(facts: Facts, change: Change) -> Facts:
+    """Return the facts of the task as they are once the change is applied."""
+    entries = {entry.slot: entry for entry in facts.entries if entry.slot not in change.dropped}
+    entries.update((entry.slot, entry) for entry in change.put)
+    live = {run.id: run for run in facts.live}
+    live.update((run.id, run) for run in (*change.updated_runs, *change.new_runs))
+    return facts._replace(
+        task=change.task or facts.task,
+        status=change.status or facts.status,
+        entries=tuple(entries.values()),
+        live=tuple(run for run in live.values() if run.live),
+    )
 
 
 class _Tagged(Change):

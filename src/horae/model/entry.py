@@ -7,7 +7,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .ids import to_microseconds
+from .origin import ChainPlace
 from .run import Origin, Span
+from .run_input import RunInput
 
 
 class EntryKind(StrEnum):
@@ -19,10 +21,14 @@ class EntryKind(StrEnum):
     """Next attempt of an occurrence."""
     MANUAL = "manual"
     """Occurrence that a caller requested (`run now`)."""
+    CHAIN = "chain"
+    """Occurrence that the end of a predecessor's occurrence started."""
     RESUME = "resume"
     """End of a pause."""
     DEADLINE = "deadline"
     """Answer deadline of a run that waits for an external answer."""
+    START_DEADLINE = "start_deadline"
+    """Earliest instant at which a waiting entry of the task may no longer start (`start_within`); a task has at most one."""
 
 
 class EntryState(StrEnum):
@@ -40,6 +46,8 @@ class EntryState(StrEnum):
     """Waits because the task is paused."""
 
 
+CONTROL_KINDS: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE, EntryKind.START_DEADLINE})
+"""Entries that lead to no run: they need no target, lane or label."""
 CLAIMABLE: Final = frozenset({EntryState.TIMED, EntryState.READY})
 
 
@@ -47,7 +55,8 @@ class Entry(NamedTuple):
     """Unique by task and slot. `through` ends a range that starts at `planned`; `span` holds the occurrences of a merged run.
 
     `waited` marks an instant that came due in time and waited for an earlier run: it is not missed. `in_order` marks a
-    backlog that runs one by one: an occurrence ends, retries included, before the next one starts.
+    backlog that runs one by one: an occurrence ends, retries included, before the next one starts. `input` is that of the
+    runs which start from this entry.
     """
 
     task_id: str
@@ -68,10 +77,13 @@ class Entry(NamedTuple):
     in_order: bool = False
     lane: str | None = None
     run_id: str | None = None
+    input: RunInput | None = None
+    chain: ChainPlace | None = None
 
 
 NEXT_SLOT: Final = "next"
 RESUME_SLOT: Final = "resume"
+START_DEADLINE_SLOT: Final = "start_deadline"
 
 
 def slot_for(kind: EntryKind, origin: Origin, planned: datetime) -> str:

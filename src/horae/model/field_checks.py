@@ -33,6 +33,11 @@ def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise refuse("bad_choice", name=name, value=value, allowed=", ".join(allowed))
 
 
+def check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise refuse("bad_choice", name=name, value=value, allowed="true, false")
+
+
 def check_number(name: str, value: object, least: int, most: int, *, whole: bool = True) -> None:
     """Refuse a number outside `least` to `most`; a bool is no number."""
     kinds = int if whole else int | float

@@ -10,6 +10,8 @@ PAYLOAD_BYTES: Final = 256 * 1024
 TARGET_BYTES: Final = 2 * PAYLOAD_BYTES
 """A target may contain a body as large as a payload."""
 RESULT_BYTES: Final = 64 * 1024
+PREVIOUS_BYTES: Final = 64 * 1024
+"""Results of all predecessors that a chained run gets."""
 ERROR_CHARACTERS: Final = 4_000
 NAME_CHARACTERS: Final = 200
 KEY_CHARACTERS: Final = 200
@@ -24,6 +26,8 @@ LOG_BYTES: Final = 16 * 1024 * 1024
 LOG_LINE_CHARACTERS: Final = 4_000
 BULK_TASKS: Final = 1_000
 BACKFILL_OCCURRENCES: Final = 10_000
+BACKFILL_INPUT_BYTES: Final = 64 * 1024 * 1024
+"""Bytes that the input of a backfill may have in all its runs together: each run keeps a copy."""
 CLAIM_SLICE: Final = 128
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
-from .field_checks import check_choice, check_duration, check_number, check_type
+from .field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -20,6 +20,10 @@ RetryJitter: TypeAlias = Literal["full", "none"]
 RETRY_JITTERS: Final[tuple[RetryJitter, ...]] = ("full", "none")
 OVERLAPS: Final[tuple[Overlap, ...]] = ("skip", "queue", "queue_all", "replace", "parallel")
 GUARANTEES: Final[tuple[Guarantee, ...]] = ("at_least_once", "at_most_once")
+Occasion: TypeAlias = Literal["failed", "recovered", "overdue", "succeeded"]
+OCCASIONS: Final[tuple[Occasion, ...]] = ("failed", "recovered", "overdue", "succeeded")
+INCIDENT_OCCASIONS: Final[tuple[Occasion, ...]] = ("failed", "recovered")
+"""The beginning and the end of an incident: `task.failing` and `task.recovered`, which `notify_after` governs."""
 
 MAX_DURATION: Final = timedelta(days=3660)
 MAX_BACKOFF: Final = timedelta(days=30)
@@ -27,6 +31,9 @@ MAX_TIMEOUT: Final = timedelta(days=30)
 MAX_CATCH_UP: Final = 10_000
 MAX_ATTEMPTS: Final = 1_000
 HIGHEST_PRIORITY: Final = 100
+MAX_NOTIFIED: Final = 8
+"""Destinations per task."""
+DESTINATION_CHARACTERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,9 @@ class RetryPolicy:
     max: timedelta = timedelta(hours=1)
     jitter: RetryJitter = "full"
     """`full`: a random share of the wait, so that retries spread out. `none`: exactly the wait."""
+    superseded_by_next: bool = True
+    """The next occurrence ends a retry that still waits. False: the retry counts as a live run, and the overlap policy
+    decides about the next occurrence."""
 
     def __post_init__(self) -> None:
         if self.attempts is not None:
@@ -62,6 +72,7 @@ class RetryPolicy:
         check_duration("max", self.max, MAX_BACKOFF, least=timedelta(0))
         check_number("factor", self.factor, 1, 100, whole=False)
         check_choice("jitter", self.jitter, RETRY_JITTERS)
+        check_flag("superseded_by_next", self.superseded_by_next)
 
     def wait(self, tries: int, share: float) -> timedelta:
         """Return the wait after `tries` attempts; `share` in [0, 1) is the run's random share for full jitter."""
@@ -72,6 +83,22 @@ class RetryPolicy:
         # After 64 doublings every wait is the maximum, and floats would overflow.
         seconds = self.backoff.total_seconds() * self.factor ** min(tries - 1, 64)
         return self.max if seconds >= self.max.total_seconds() else timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Messages to people. `to` are names of destinations of the task's owner."""
+
+    to: tuple[str, ...]
+    on: tuple[Occasion, ...] = INCIDENT_OCCASIONS
+
+    def __post_init__(self) -> None:
+        _check_list("notify.to", self.to, MAX_NOTIFIED)
+        _check_list("notify.on", self.on, len(OCCASIONS))
+        for name in self.to:
+            check_text("notify.to", name, DESTINATION_CHARACTERS)
+        for occasion in self.on:
+            check_choice("notify.on", occasion, OCCASIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +113,9 @@ class Policies:
     priority: int = 0
     notify_after: int = 3
     """Consecutive failed occurrences that raise one `task.failing`; the next success raises `task.recovered`. 0: never."""
+    start_within: timedelta | None = None
+    """A run that has not started that long after its due instant is skipped, whatever it waited for. None: no limit."""
+    notify: Notify | None = None
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
@@ -99,6 +129,12 @@ class Policies:
             check_duration("max_duration", self.max_duration, MAX_DURATION)
         check_number("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
         check_number("notify_after", self.notify_after, 0, 1_000_000)
+        if self.start_within is not None:
+            check_duration("start_within", self.start_within, MAX_DURATION)
+        if self.notify is not None:
+            check_type("notify", self.notify, Notify)
+            if not self.notify_after and set(self.notify.on) & set(INCIDENT_OCCASIONS):
+                raise refuse("notify_without_incident")
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -118,7 +154,11 @@ def policies_for(schedule: Schedule, chosen: Mapping[str, Any] | None = None) ->
 
 
 def to_json(policies: Policies) -> dict[str, Any]:
-    """Return the JSON form of stores and wire formats; durations are seconds."""
+    """Return the JSON form of stores; durations are seconds.
+
+    Policies that came later are left out at their defaults: what is stored, and approved by its digest, stays the same.
+    """
+    notify = policies.notify
     return {
         "missed": {
             "mode": policies.missed.mode,
@@ -132,6 +172,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
             "factor": policies.retry.factor,
             "max": _seconds(policies.retry.max),
             "jitter": policies.retry.jitter,
+            **({} if policies.retry.superseded_by_next else {"superseded_by_next": False}),
         },
         "give_up_after": policies.give_up_after,
         "timeout": _seconds(policies.timeout),
@@ -139,6 +180,8 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "guarantee": policies.guarantee,
         "priority": policies.priority,
         "notify_after": policies.notify_after,
+        **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
+        **({} if notify is None else {"notify": {"to": list(notify.to), "on": list(notify.on)}}),
     }
 
 
@@ -152,16 +195,31 @@ def from_json(value: Mapping[str, Any]) -> Policies:
             timedelta(seconds=retry["backoff"]),
             retry["factor"],
             timedelta(seconds=retry["max"]),
+            # Tasks stored before these policies existed get the defaults.
             retry.get("jitter", DEFAULT_POLICIES.retry.jitter),
+            retry.get("superseded_by_next", DEFAULT_POLICIES.retry.superseded_by_next),
         ),
         give_up_after=value["give_up_after"],
         timeout=timedelta(seconds=value["timeout"]),
         max_duration=_duration(value["max_duration"]),
         guarantee=value["guarantee"],
         priority=value["priority"],
-        # Tasks stored before this policy existed get the default.
+        # Tasks stored before these policies existed get the defaults.
         notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
+        start_within=_duration(value.get("start_within")),
+        notify=_notify_from(value.get("notify")),
     )
+
+
+def _notify_from(value: Mapping[str, Any] | None) -> Notify | None:
+    return None if value is None else Notify(tuple(value["to"]), tuple(value["on"]))
+
+
+def _check_list(name: str, value: object, most: int) -> None:
+    """Refuse a list that is empty, too long, or has a value twice."""
+    is_list = isinstance(value, tuple) and 1 <= len(value) <= most and len(set(value)) == len(value)
+    if not is_list:
+        raise refuse("bad_list", name=name, most=most)
 
 
 def _seconds(duration: timedelta | None) -> float | None:

@@ -28,6 +28,7 @@ class Reason(StrEnum):
     TARGET_FAILED = "target_failed"
     NO_ANSWER = "no_answer"
     DEADLINE = "deadline"
+    START_DEADLINE = "start_deadline"
     LEASE_LOST = "lease_lost"
     CANCELLED = "cancelled"
     QUARANTINED = "quarantined"
@@ -35,6 +36,7 @@ class Reason(StrEnum):
     GATE_CLOSED = "gate_closed"
     SKIPPED_BY_TARGET = "skipped_by_target"
     AWAITING_APPROVAL = "awaiting_approval"
+    PREDECESSOR_SKIPPED = "predecessor_skipped"
 
 
 SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
@@ -86,6 +88,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     Reason.TARGET_FAILED: ("The target ran and failed.", "目标已运行,但失败了。"),
     Reason.NO_ANSWER: ("The target gave no usable answer.", "目标没有给出可用的答复。"),
     Reason.DEADLINE: ("It said nothing until its deadline had passed.", "直到截止时间它都没有任何回应。"),
+    Reason.START_DEADLINE: (
+        "It had not started when its start_within was over, so it was not started any more.",
+        "在 start_within 规定的时间内没有开始,因此不再启动。",
+    ),
     Reason.LEASE_LOST: (
         "The process that executed it died, or could no longer prove that it was alive.",
         "执行它的进程已经死亡,或无法再证明自己存活。",
@@ -104,6 +110,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     Reason.AWAITING_APPROVAL: (
         "The task waits for the approval of its owner or an admin.",
         "任务正在等待其所有者或管理员批准。",
+    ),
+    Reason.PREDECESSOR_SKIPPED: (
+        "A task that it runs after did not end as it must.",
+        "它所依赖的任务没有按要求结束。",
     ),
 }
 
@@ -127,6 +137,7 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.TARGET_FAILED: "目标失败",
     Reason.NO_ANSWER: "没有答复",
     Reason.DEADLINE: "超过时限",
+    Reason.START_DEADLINE: "未及时开始",
     Reason.LEASE_LOST: "租约丢失",
     Reason.CANCELLED: "取消",
     Reason.QUARANTINED: "已隔离",
@@ -134,6 +145,7 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.GATE_CLOSED: "门控未通过",
     Reason.SKIPPED_BY_TARGET: "目标自行跳过",
     Reason.AWAITING_APPROVAL: "等待批准",
+    Reason.PREDECESSOR_SKIPPED: "前置任务未满足",
 }
 _ENGLISH_PHRASES: Final[dict[Reason, str]] = {Reason.MISSED_SKIPPED: "missed"}
 """Phrases that are shorter than the reason code with spaces."""

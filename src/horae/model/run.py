@@ -8,7 +8,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from .origin import ChainPlace, RootOccurrence
+from .origin import Origin as Origin  # noqa: PLC0414 - part of a run
 from .reason import Reason
+from .run_input import RunInput
 
 
 class RunState(StrEnum):
@@ -43,12 +46,6 @@ _MAX_REPR: Final = 60
 """Characters of a result or an error in `repr()`."""
 
 
-class Origin(StrEnum):
-    SCHEDULED = "scheduled"
-    MANUAL = "manual"
-    BACKFILL = "backfill"
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """Consecutive occurrences recorded in one row: the first, the last and their number."""
@@ -60,7 +57,8 @@ class Span:
 
 class Run(NamedTuple):
     """`planned` is the last instant of the `span`, if there is one. `attempt` rises with every run of the occurrence; `forgiven` of them were lost and do not count as tries; in
-    `deaths` of those the whole process died. `cancel` is the reason of a requested cancellation."""
+    `deaths` of those the whole process died. `cancel` is the reason of a requested cancellation. `input` replaces or changes the payload of
+    the task, for this run and the following attempts."""
 
     id: str
     task_id: str
@@ -86,6 +84,15 @@ class Run(NamedTuple):
     lanes: tuple[str, ...] = ()
     result_json: str | None = None
     error: str | None = None
+    input: RunInput | None = None
+    chain: ChainPlace | None = None
+
+    @property
+    def root(self) -> RootOccurrence:
+        """The occurrence that its chain began with: its own, unless a predecessor started it."""
+        if self.chain is None or self.chain.root is None:
+            return RootOccurrence(self.task_id, self.origin, self.planned)
+        return self.chain.root
 
     @property
     def live(self) -> bool:

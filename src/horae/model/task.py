@@ -6,8 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from ..schedule import Past, Schedule
-from .policy import Policies
+from ..schedule import Now, Past, Schedule
+from .ids import EPOCH
+from .policy import Policies, policies_for
 from .reason import Reason
 
 
@@ -43,6 +44,7 @@ class PauseCause(StrEnum):
     ORPHANED = "orphaned"
     OWNER_REVOKED = "owner_revoked"
     QUOTA = "quota"
+    PREDECESSOR_DELETED = "predecessor_deleted"
 
 
 class Target(NamedTuple):
@@ -53,7 +55,11 @@ class Target(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Definition of a task. `created` is the anchor of its schedule, `version` rises with each edit."""
+    """Definition of a task. `created` is the anchor of its schedule, `version` rises with each edit.
+
+    `successors` are the ids of the tasks that run after this one; their `after` schedules decide, and the store keeps both
+    equal.
+    """
 
     id: str
     owner: str
@@ -67,6 +73,20 @@ class Task(NamedTuple):
     lane: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
     version: int = 1
+    successors: tuple[str, ...] = ()
+
+
+class TaskPast(NamedTuple):
+    """The past that a new task brings along, from another scheduler or from a plan that began earlier.
+
+    `created` is the anchor of its schedule (None: now), `counted` and `last_end` are as in its status. Occurrences from
+    `missed_since` on are unaccounted for, and the missed policy decides about them; None: all are accounted for.
+    """
+
+    created: datetime | None = None
+    counted: int = 0
+    last_end: datetime | None = None
+    missed_since: datetime | None = None
 
 
 class Pause(NamedTuple):
@@ -95,6 +115,12 @@ class TaskStatus(NamedTuple):
 
 
 NEW_TASK_STATUS: Final = TaskStatus()
+
+
+def partial_task(task_id: str, name: str, zone: str | None = None) -> Task:
+    """Build a task of which only the id, the name and the zone are known."""
+    schedule = Now(zone=zone)
+    return Task(task_id, "", name, schedule, Target("", "{}"), "{}", policies_for(schedule), EPOCH)
 
 
 def past_of(task: Task, status: TaskStatus) -> Past:

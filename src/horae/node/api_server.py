@@ -101,13 +101,23 @@ async def serve_in_worker(
         return
     from ..runtime.api_service import open_api  # noqa: PLC0415 - its libraries are extras
 
-    with socket.socket(fileno=os.dup(options.api_socket)) as listener:
+    with socket.socket(fileno=os.dup(options.api_socket)) as listener, _inherited_socket(options) as local:
         async with (
             open_api(app.service, app.clock, settings, engine=True, observability=observability) as api,
-            serve_app(api, listener) as url,
+            serve_app(api, listener, local) as url,
             _registered(settings, api, app.url, url, reports),
         ):
             yield
+
+
+@contextmanager
+def _inherited_socket(options: NodeOptions) -> Iterator[socket.socket | None]:
+    """Yield the unix socket of the API, if there is one."""
+    if options.api_unix_socket is None:
+        yield None
+        return
+    with socket.socket(fileno=os.dup(options.api_unix_socket)) as local:
+        yield local
 
 
 async def run_api_process(
@@ -127,12 +137,12 @@ async def run_api_process(
     has_peer = bool(options.metrics_port)
     peer = EnginePeer(options.metrics_host, options.metrics_port, options.metrics_key) if has_peer else None
     observability = make_observability(observer, settings, peer)
-    with socket.socket(fileno=options.api_socket) as listener:
+    with socket.socket(fileno=options.api_socket) as listener, _inherited_socket(options) as local:
         async with (
             open_service(url, options.zone or "UTC", settings, observer) as (service, clock),
             run_observer(observer, clock),
             open_api(service, clock, settings, engine=options.engine, observability=observability) as app,
-            serve_app(app, listener) as address,
+            serve_app(app, listener, local) as address,
             _registered(settings, app, url, address, reports),
         ):
             interpreter_tuning.acquire()

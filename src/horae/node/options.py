@@ -37,6 +37,8 @@ class NodeOptions:
     """Whether a supervisor kills this process when it does not stop."""
     api_socket: int | None = None
     """File descriptor of the socket that the HTTP API listens on; None: this process does not serve it."""
+    api_unix_socket: int | None = None
+    """File descriptor of the unix socket that the HTTP API listens on too."""
     engine: bool = True
     """Whether a worker runs, in this process or next to it."""
     metrics_socket: int | None = None

@@ -45,7 +45,9 @@ def run_supervised(
             child = replace(part, supervised=True, restarts=restarts, began=began, beat_seconds=manager.beat_seconds)
             return child.encode()
 
-        inherited = tuple(each for each in (part.api_socket, part.metrics_socket) if each is not None)
+        inherited = tuple(
+            each for each in (part.api_socket, part.api_unix_socket, part.metrics_socket) if each is not None
+        )
         on_status = partial(notifier.on_status, _STATUS_NAMES[kind])
         return Supervisor(command, partial(on_exit, kind), clock, encoded, inherited, on_status)
 
@@ -55,7 +57,9 @@ def run_supervised(
         server = supervise("api", replace(options, metrics_socket=None))
         if kinds == ("api",):
             return await server.run(options.seconds)
-        return await run_both(supervise("worker", replace(options, api_socket=None)), server, options.seconds)
+        return await run_both(
+            supervise("worker", replace(options, api_socket=None, api_unix_socket=None)), server, options.seconds
+        )
 
     return asyncio.run(run())
 

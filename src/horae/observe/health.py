@@ -41,6 +41,11 @@ class WriteProbe:
         self._started_at: float | None = None
         self._running: asyncio.Task[None] | None = None
 
+    @property
+    def problem(self) -> HoraeError | None:
+        """Why the last probe failed; None if it succeeded, or if there was none."""
+        return self._problem
+
     async def check(self, store: Records, patience: float) -> HoraeError | None:
         """Return why writes fail; None while they succeed. Concurrent callers share one probe, for `patience` seconds."""
         if self._running is None and self._is_due():

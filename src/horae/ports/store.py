@@ -19,16 +19,18 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
+from ..model.chain_row import ChainRow
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.counts import Counts
 from ..model.events.event import NumberedEvent
 from ..model.lane import LaneQueue, LaneUse
+from ..model.origin import RootOccurrence
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
 from ..model.record import RecordWrite
 from ..model.run import Run, RunState
-from ..model.task import Task, TaskState
+from ..model.task import PauseCause, Task, TaskState
 
 
 class Claimed(NamedTuple):
@@ -171,6 +173,8 @@ class TaskFilter(NamedTuple):
     """Prefix of the task id."""
     failing: bool = False
     """Only active tasks whose last occurrence failed; an index holds exactly these."""
+    pause_cause: PauseCause | None = None
+    """Only tasks that are paused for this cause; an index has them."""
 
 
 class RunFilter(NamedTuple):
@@ -243,6 +247,12 @@ class Book(Protocol):
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         """Return a page of runs, newest planned instant first."""
 
+    async def chain(self, root: RootOccurrence) -> tuple[ChainRow, ...]:
+        """Return the rows of all tasks for one root occurrence, in the order in which the tasks were added."""
+
+    async def chain_rows(self, task_id: str, until: datetime, limit: int) -> tuple[ChainRow, ...]:
+        """Return the rows of a task that were updated up to an instant, newest first."""
+
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         """Return ids of tasks that begin with a prefix, sorted: an index range scan, whatever the number of tasks."""
 
@@ -263,7 +273,7 @@ class Book(Protocol):
     ) -> dict[str, tuple[Run, ...]]:
         """Return up to `limit` of the newest runs of each of these tasks that has one, newest first, for charts.
 
-        Their results and errors are left out: they may be large. `since` leaves out runs planned before it. The caller
+        Their results, errors and inputs are left out: they may be large. `since` leaves out runs planned before it. The caller
         checks the right to see the tasks.
         """
 
@@ -274,7 +284,7 @@ class Book(Protocol):
         """Return the counters (`model/counts.py`) of one owner, or (None) of all owners, in these hours."""
 
     async def output_bytes(self, owner: str) -> int:
-        """Bytes (UTF-8) of the results, errors and log lines that are kept for the runs of one owner.
+        """Bytes (UTF-8) of the results, errors, inputs and log lines that are kept for the runs of one owner.
 
         It reads every run of the owner, so callers cache it (`service/accounts/stored_output.py`).
         """

@@ -35,6 +35,10 @@ class Invocation(Protocol):
         """The W3C trace context of this run; all attempts at an occurrence share one trace."""
 
     @property
+    def previous(self) -> str:
+        """The predecessors whose end started this run, as a JSON array: name, run id, state, result; `[]` for any other run."""
+
+    @property
     def deadline(self) -> datetime:
         """When silence becomes a timeout; each heartbeat moves it."""
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from ..model.chain_row import ChainRow
 from ..model.change import Facts
 from ..model.events.event import NumberedEvent
 from ..model.page import Page
@@ -31,6 +32,7 @@ class Part(StrEnum):
     NODES = "nodes"
     COUNTERS = "tallies"
     TASKS = "tasks"
+    CHAINS = "chains"
     RUNS = "runs"
     LINES = "lines"
     EVENTS = "events"
@@ -80,6 +82,7 @@ TransferItem: TypeAlias = (
     | Node
     | CounterValue
     | Facts
+    | ChainRow
     | Run
     | NumberedLine
     | NumberedEvent

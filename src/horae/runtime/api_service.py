@@ -81,6 +81,7 @@ async def open_api(
     """
     from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
     from ..web.request_context import WebSettings  # noqa: PLC0415
+    from .deployment_examiner import watch_writes  # noqa: PLC0415 - loaded now: the first report delays no request
 
     web_settings = WebSettings(
         secret=await callback_key(service.store),
@@ -92,6 +93,7 @@ async def open_api(
         orchestrator=settings.value("orchestrator_url"),
     )
     observability = observability or make_observability(Observer("api", clock), settings)
+    watch_writes(service, observability.observer)
     async with open_external_sign_in(settings, service, clock) as external:
         app = make_app(service, clock, web_settings, observability=observability, external_sign_in=external)
         mount_console(app)
@@ -104,7 +106,9 @@ async def _background_work(app: Application, settings: Settings, observability: 
     """Run the background loops and the MCP endpoint of an application while the block runs."""
     service, clock = app.context.service, app.context.clock
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
-    dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
+    dispatcher = WebhookDispatcher(
+        service.store, service.webhooks.client, service.event_encoder, clock, service.destinations.client
+    )
     dispatcher.on_attempt = observability.observer.count_webhook_attempt
     loops = [
         asyncio.ensure_future(run_background_work(service, clock, read_watch_settings(settings), dispatcher)),
@@ -116,6 +120,7 @@ async def _background_work(app: Application, settings: Settings, observability: 
             yield
     finally:
         await service.operations.close()
+        await service.doctor.close()
         for loop in loops:
             loop.cancel()
         await asyncio.gather(*loops, return_exceptions=True)

@@ -33,9 +33,11 @@ async def open_console(service: Service, clock: Clock, settings: Settings) -> As
     from ..web.event_streams import EventStreams  # noqa: PLC0415
     from ..web.rate_limit import RateLimits  # noqa: PLC0415
     from ..web.request_context import AppContext, WebSettings  # noqa: PLC0415
+    from .deployment_examiner import watch_writes  # noqa: PLC0415 - loaded now: the first report delays no request
 
     streams = EventStreams(service, clock, max_seconds=_STREAM_SECONDS)
     observability = make_observability(Observer("api", clock), settings)
+    watch_writes(service, observability.observer)
     sealer = asyncio.ensure_future(restart_on_error("steward", AuditSealer(service, clock).run, clock))
     try:
         async with open_external_sign_in(settings, service, clock) as external:
@@ -45,3 +47,4 @@ async def open_console(service: Service, clock: Clock, settings: Settings) -> As
         sealer.cancel()
         await asyncio.gather(sealer, return_exceptions=True)
         await streams.close()
+        await service.doctor.close()

@@ -44,6 +44,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._parsed_bytes = 0
         self._reading_head = True
         self._too_large = False
+        self._awaited_seconds = 0.0
         self._timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -51,12 +52,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timeout = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel_timeout()
+        self._await(0.0)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         self._received_bytes += len(data)
         super().data_received(data)
+        # A request that arrived in one packet, as most do, is complete here and needs no timer.
+        if self._awaited_seconds and self._timeout is None:
+            self._timeout = self.loop.call_later(self._awaited_seconds, self.transport.close)
         if self.transport.is_closing() or self._received_bytes - self._parsed_bytes <= MAX_HEAD_BYTES:
             return
         if self._reading_head:
@@ -70,8 +74,7 @@ class BoundedProtocol(HttpToolsProtocol):
         extensions: dict[str, Any] = {DIRECT_WRITE: self._write_chunk}
         self.scope["extensions"] = extensions
         self._reading_head = True
-        if self._timeout is None:
-            self._timeout = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
+        self._awaited_seconds = HEAD_TIMEOUT
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # Trailers, after the body, are dropped: a proxy in front has not checked them like headers.
@@ -86,8 +89,7 @@ class BoundedProtocol(HttpToolsProtocol):
             raise _HeadTooLargeError
         self._reading_head = False
         self._parsed_bytes = self._received_bytes
-        self._cancel_timeout()
-        self._timeout = self.loop.call_later(BODY_TIMEOUT, self.transport.close)
+        self._await(BODY_TIMEOUT)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -96,7 +98,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._received_bytes = self._parsed_bytes = 0
-        self._cancel_timeout()
+        self._await(0.0)
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -122,7 +124,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.write(chunk)
         return True
 
-    def _cancel_timeout(self) -> None:
+    def _await(self, seconds: float) -> None:
+        """End the timer of the part that has arrived; the next one gets its own if it is still missing after the packet."""
+        self._awaited_seconds = seconds
         if self._timeout is not None:
             self._timeout.cancel()
             self._timeout = None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..model.refusals import refuse
@@ -50,9 +53,62 @@ def open_listener(host: str, port: int) -> socket.socket:
     return listener
 
 
+@contextmanager
+def open_unix_listener(path: Path) -> Iterator[socket.socket]:
+    """Yield a listening socket at a path that only this user may connect to; its file is removed at the end.
+
+    A file of a dead process is replaced; one on which a process listens, and a file of another kind, are refused.
+    """
+    _remove_stale_socket(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with listener:
+        mask = os.umask(0o177)  # the file must never be open to others, not even before a chmod
+        try:
+            listener.bind(str(path))
+            own = path.lstat()
+        except OSError as error:
+            raise refuse("socket_unusable", path=path, problem=error.strerror or str(error)) from None
+        finally:
+            os.umask(mask)
+        listener.listen(_BACKLOG)
+        listener.set_inheritable(True)
+        try:
+            yield listener
+        finally:
+            with suppress(OSError):
+                if os.path.samestat(path.lstat(), own):
+                    path.unlink()
+
+
+def _remove_stale_socket(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise refuse("socket_unusable", path=path, problem=error.strerror or str(error)) from None
+    if not stat.S_ISSOCK(mode):
+        raise refuse("socket_unusable", path=path, problem="it is a file of another kind")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            with suppress(FileNotFoundError):
+                path.unlink()
+            return
+        except OSError as error:
+            raise refuse("socket_unusable", path=path, problem=error.strerror or str(error)) from None
+    raise refuse("socket_unusable", path=path, problem="another process listens on it")
+
+
 @asynccontextmanager
-async def serve_app(app: Application, listener: socket.socket) -> AsyncIterator[str]:
-    """Serve the app while the block runs and yield its address; on exit, open requests may end first."""
+async def serve_app(
+    app: Application, listener: socket.socket, local: socket.socket | None = None
+) -> AsyncIterator[str]:
+    """Serve the app while the block runs and yield its address; on exit, open requests may end first.
+
+    `local` is a unix socket that it listens on too, with the same authentication.
+    """
     import uvicorn  # noqa: PLC0415 - an extra
 
     config = uvicorn.Config(app, **_uvicorn_options())
@@ -60,7 +116,8 @@ async def serve_app(app: Application, listener: socket.socket) -> AsyncIterator[
     server = uvicorn.Server(config)
     # Step by step instead of `serve`, which would install signal handlers: the caller handles signals.
     server.lifespan = config.lifespan_class(config)
-    await server.startup(sockets=[listener])
+    sockets = [listener, *([] if local is None else [local])]
+    await server.startup(sockets=sockets)
     main_loop = asyncio.ensure_future(server.main_loop())
     try:
         yield address_of(listener)
@@ -71,7 +128,7 @@ async def serve_app(app: Application, listener: socket.socket) -> AsyncIterator[
         await asyncio.wait([main_loop])
         # Open event streams would never end by themselves.
         await app.context.tail.close()
-        await server.shutdown(sockets=[listener])
+        await server.shutdown(sockets=sockets)
 
 
 def address_of(listener: socket.socket) -> str:

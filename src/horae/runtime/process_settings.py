@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -16,8 +17,10 @@ from ..settings import (
     WAKE_VARIABLE,
     WAKES,
     BadSettings,
+    DefaultZone,
     Settings,
     SettingValue,
+    default_zone,
     is_precise_wake,
     read_settings,
 )
@@ -106,3 +109,12 @@ def store_url(settings: Settings, directory: Path | None = None) -> str:
         return str(chosen)
     here = (directory or Path.cwd()) / "horae.db"
     return DEFAULT_STORE if here.exists() else f"sqlite:///{data_file()}"
+
+
+def process_zone(flag: str | None, settings: Settings) -> DefaultZone:
+    """Return the zone for schedules that name none: from the option, the environment, a file, or the machine."""
+    zone = default_zone(flag, os.environ)
+    chosen = settings.overrides.get("zone")
+    if zone.origin not in ("flag", "environment") and chosen is not None:
+        return DefaultZone(str(chosen.value), "environment", chosen.origin)
+    return zone

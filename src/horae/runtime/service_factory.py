@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from secrets import token_hex
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..clock import Clock
 from ..encryption import Cipher, make_cipher
@@ -15,8 +16,11 @@ from ..encryption.refusals import refuse as refuse_key
 from ..errors import InvalidSchedule, Refusal
 from ..model.accounts.principal import MEMBER_QUOTAS, Quotas
 from ..model.refusals import refuse
+from ..notifiers.apprise_notifier import AppriseNotifier
 from ..outgoing.addresses import read_networks
+from ..ports.doctor import Check
 from ..ports.full_store import FullStore
+from ..ports.notifier import Notifier
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
 from ..schedule.durations import parse_duration
@@ -26,6 +30,9 @@ from ..service.service import Service
 from ..settings import Settings
 from .stores import is_on_server, sqlite_path
 from .target_kinds import TargetKinds, open_all
+
+if TYPE_CHECKING:
+    from .deployment_examiner import DeploymentExaminer
 
 _MAX_TASKS: Final = 1_000_000
 _MAX_REQUESTS: Final = 1_000_000
@@ -86,16 +93,22 @@ _CALLBACK_KEY: Final = "callback_key"
 _KEY_RECORD: Final = ("callback", "key")
 
 
-def make_service(
+def make_service(  # noqa: PLR0913 - parts of a process, each by its name
     url: str,
     store: FullStore,
     clock: Clock,
     zone: str | None,
     kinds: TargetKinds,
     on_write: Callable[[datetime | None], None] = lambda _due: None,
+    *,
+    notifier: Notifier | None = None,
 ) -> Service:
-    """Build the service; `kinds` has the settings and checks the targets of new tasks; `on_write` follows each write."""
+    """Build the service; `kinds` has the settings and checks the targets of new tasks; `on_write` follows each write.
+
+    `notifier` replaces apprise.
+    """
     settings = kinds.settings
+    networks = read_networks(settings.value("outgoing_networks"))
     return Service(
         store,
         clock,
@@ -103,10 +116,29 @@ def make_service(
         SecretVault(store, cipher_for_store(url, settings.value("key_file")), clock),
         check=kinds.check,
         on_write=on_write,
-        networks=read_networks(settings.value("outgoing_networks")),
+        networks=networks,
+        notifier=notifier or AppriseNotifier(networks, tuple(settings.value("notify_host_schemas"))),
         member_quotas=read_default_quotas(settings),
         approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ())),
+        examine=_Examine(url, settings, zone, clock),
     )
+
+
+class _Examine:
+    """Examination of the deployment, loaded on first use: few processes make one."""
+
+    def __init__(self, url: str, settings: Settings, zone: str | None, clock: Clock) -> None:
+        self._parts = url, settings, zone, clock
+
+    async def __call__(self, service: Service) -> tuple[Check, ...]:
+        return await self._examiner.examine(service)
+
+    @cached_property
+    def _examiner(self) -> DeploymentExaminer:
+        from .deployment_examiner import DeploymentExaminer, deployment_of  # noqa: PLC0415
+
+        url, settings, zone, clock = self._parts
+        return DeploymentExaminer(deployment_of(url, settings, zone), clock)
 
 
 async def open_targets(
@@ -117,7 +149,12 @@ async def open_targets(
 
     async def reach(owner: str, task_id: str, topic: str) -> Mapping[str, int]:
         listeners = await service.listeners.reach(owner, task_id, topic)
-        return {"streams": listeners.streams, "webhooks": listeners.webhooks, "terminals": listeners.terminals}
+        return {
+            "streams": listeners.streams,
+            "webhooks": listeners.webhooks,
+            "terminals": listeners.terminals,
+            "destinations": listeners.destinations,
+        }
 
     def open_one(name: str, kind: TargetKind) -> Any:
         settings = kinds.settings_of(name)

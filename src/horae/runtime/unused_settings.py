@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from typing import Final, NamedTuple
+from typing import Final
 
+from ..doctor.machine_checks import UnusedSetting
 from ..settings import SETTINGS, Settings
 from ..targets.setting_names import SETTING_NAMES
 from .target_kinds import ENTRY_POINTS, FUNCTION
@@ -29,18 +30,11 @@ _OTHER_VARIABLES: Final = (
     "HORAE_TRACE",
     "HORAE_PLANNED",
     "HORAE_ATTEMPT",
+    "HORAE_PREVIOUS",
 )
 KNOWN_VARIABLES: Final = frozenset(
     {*(name for setting in SETTINGS for name in setting.variables if name.startswith(_PREFIX)), *_OTHER_VARIABLES}
 )
-
-
-class UnusedSetting(NamedTuple):
-    """A setting that nothing reads. `file` is its file, empty for a variable; `nearest` the name probably meant."""
-
-    name: str
-    file: str
-    nearest: str | None
 
 
 def find_unused_settings(settings: Settings, environment: Mapping[str, str]) -> tuple[UnusedSetting, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .after import After, Link
+from .any_of import AnyOf
 from .calendar import Calendar, Hours, NthWeekday
 from .canonical import from_json, from_request, to_json
 from .cron import Cron
@@ -14,10 +16,13 @@ from .value import Past, Schedule
 
 __all__ = [
     "TZDATA_VERSION",
+    "After",
+    "AnyOf",
     "Calendar",
     "Cron",
     "Every",
     "Hours",
+    "Link",
     "Now",
     "NthWeekday",
     "Once",

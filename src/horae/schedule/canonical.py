@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, TypeVar
 
+from ..errors import InvalidSchedule
+from .after import After, Link
+from .any_of import AnyOf, check_length, locate_in_list, make_any_of, pointers_below, refuse_if_endless
 from .calendar import Calendar, Hours, NthWeekday, On
 from .cron import Cron
 from .durations import format_iso_duration, parse_duration
 from .every import Every
 from .once import Now, Once, refuse_repeated_once
 from .refusals import refuse
-from .rrule import RRule, refuse_if_endless
+from .rrule import RRule
 from .value import Moment, Schedule
 
 WEEKDAY_NAMES: Final = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
@@ -26,6 +29,8 @@ _KEYS: Final = {
     "cron": ("expression",),
     "calendar": ("unit", "every", "on", "months", "at", "hours", "step", "exclude"),
     "rrule": ("rule", "exclude"),
+    "any_of": ("schedules",),
+    "after": ("links", "mode"),
 }
 _T = TypeVar("_T")
 
@@ -50,6 +55,10 @@ def _kind_fields(schedule: Schedule) -> dict[str, Any]:
             return _calendar_fields(schedule)
         case RRule(recurrence=rule, exclude=exclude):
             return {"rule": rule} | ({"exclude": [format_moment(each) for each in exclude]} if exclude else {})
+        case AnyOf(schedules=schedules):
+            return {"schedules": [to_json(each) for each in schedules]}
+        case After(links=links, mode=mode):
+            return {"links": [{"task": link.task, "on": link.on} for link in links], "mode": mode}
         case _:
             return {}
 
@@ -115,23 +124,27 @@ def from_request(mapping: Mapping[str, Any]) -> Schedule:
 
     Stored schedules are decoded by `from_json`, so that they stay readable when limits change.
     """
-    expression = mapping.get("expression")
-    if isinstance(expression, str) and len(expression) > MAX_EXPRESSION_LENGTH:
-        raise refuse("too_long", MAX_EXPRESSION_LENGTH, length=len(expression), most=MAX_EXPRESSION_LENGTH)
-    schedule = from_json(mapping)
+    schedule = _decode_limited(mapping)
     refuse_if_endless(schedule)
     refuse_repeated_once(schedule)
     return schedule
 
 
+def _decode_limited(mapping: Mapping[str, Any]) -> Schedule:
+    expression = mapping.get("expression")
+    if isinstance(expression, str) and len(expression) > MAX_EXPRESSION_LENGTH:
+        raise refuse("too_long", MAX_EXPRESSION_LENGTH, length=len(expression), most=MAX_EXPRESSION_LENGTH)
+    return _decode(mapping, _decode_limited)
+
+
 def from_json(mapping: Mapping[str, Any]) -> Schedule:
     """Decode a schedule from its canonical mapping, or from a looser one with the same meaning; raises InvalidSchedule."""
-    kind = mapping.get("kind")
-    if not isinstance(kind, str) or kind not in _KEYS:
-        raise refuse("unknown_kind", value=kind, known=", ".join(_KEYS))
-    for key in mapping:
-        if key not in (*_KEYS[kind], *_MODIFIERS, "kind"):
-            raise refuse("unknown_key", key=key, kind=kind, known=", ".join((*_KEYS[kind], *_MODIFIERS)))
+    return _decode(mapping, from_json)
+
+
+def _decode(mapping: Mapping[str, Any], decode_part: Callable[[Mapping[str, Any]], Schedule]) -> Schedule:
+    """Decode one mapping; `decode_part` decodes each schedule of a list."""
+    kind = _read_kind(mapping)
     modifiers = _read_modifiers(mapping)
     match kind:
         case "now":
@@ -144,10 +157,59 @@ def from_json(mapping: Mapping[str, Any]) -> Schedule:
             return Cron(_read_required(mapping, "expression", _read_text), **modifiers)
         case "calendar":
             return _read_calendar(mapping, modifiers)
+        case "any_of":
+            with pointers_below("schedules"):
+                return make_any_of(_read_schedules(mapping, decode_part), **modifiers)
+        case "after":
+            return After(_read_links(mapping), mapping.get("mode", "any"), **modifiers)
         case _:
             return RRule(
                 _read_required(mapping, "rule", _read_text), _read_list(mapping, "exclude", _read_moment), **modifiers
             )
+
+
+def _read_kind(mapping: Mapping[str, Any]) -> str:
+    kind = mapping.get("kind")
+    if not isinstance(kind, str) or kind not in _KEYS:
+        raise refuse("unknown_kind", value=kind, known=", ".join(_KEYS))
+    for key in mapping:
+        if key not in (*_KEYS[kind], *_MODIFIERS, "kind"):
+            raise refuse("unknown_key", key=key, kind=kind, known=", ".join((*_KEYS[kind], *_MODIFIERS)))
+    return kind
+
+
+def _read_links(mapping: Mapping[str, Any]) -> tuple[Link, ...]:
+    values = mapping.get("links")
+    if not isinstance(values, list | tuple):
+        raise refuse("bad_value", key="links", value=values, wanted="a list of predecessors")
+    return tuple(map(_read_link, values))
+
+
+def _read_link(value: Any) -> Link:
+    if not isinstance(value, Mapping) or not {"task"} <= set(value) <= {"task", "on"}:
+        raise refuse("bad_value", key="links", value=value, wanted='{"task": "backup", "on": "succeeded"}')
+    return Link(value["task"], value.get("on") or "succeeded")
+
+
+def _read_schedules(mapping: Mapping[str, Any], decode_part: Callable[[Mapping[str, Any]], Schedule]) -> list[Schedule]:
+    values = mapping.get("schedules")
+    if not isinstance(values, list | tuple):
+        raise refuse("bad_value", key="schedules", value=values, wanted="a list of schedules")
+    check_length(values)
+    return [_read_schedule(number, value, decode_part) for number, value in enumerate(values)]
+
+
+def _read_schedule(number: int, value: Any, decode_part: Callable[[Mapping[str, Any]], Schedule]) -> Schedule:
+    try:
+        if isinstance(value, Schedule):
+            return value
+        if isinstance(value, list | tuple) or (isinstance(value, Mapping) and value.get("kind") == AnyOf.kind):
+            raise refuse("list_nested")
+        if not isinstance(value, Mapping):
+            raise refuse("bad_input", value=type(value).__name__)
+        return decode_part(value)
+    except InvalidSchedule as refusal:
+        raise locate_in_list(refusal, number) from None
 
 
 def _read_calendar(mapping: Mapping[str, Any], modifiers: dict[str, Any]) -> Calendar:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final, TypeAlias
 
 from ..choices import Fold, Gap
+from .any_of import AnyOf
 from .cron import Cron
 from .every import Every
 from .instants import DAY, EPOCH, FIRST_INSTANT, LAST_INSTANT, to_datetime, to_instant
@@ -17,6 +18,7 @@ from .once import Now, Once
 from .refusals import refuse
 from .rrule import RRule
 from .rules import Rule
+from .union_rule import UnionRule
 from .value import Moment, Past, Schedule, Setting, check_choices, first_instant, is_wall, last_instant
 from .zones import Zone, find_zone
 
@@ -44,9 +46,19 @@ def first(schedule: Schedule, past: Past) -> datetime | None:
     if schedule.__class__ is Once and schedule.at.tzinfo is not None and not schedule.is_bounded:
         # Fast path for tasks added in bulk: a single instant needs nothing else.
         return max(schedule.at, past.anchor).astimezone(UTC)
+    if isinstance(schedule, AnyOf) and schedule.start is None:
+        return _first_of_list(schedule, past)
     inclusive = isinstance(schedule, Now | Once | Every | RRule) or schedule.start is not None
     before = past.anchor - _MICROSECOND if inclusive and past.anchor.year > 1 else past.anchor
     return next(schedule, before, past)
+
+
+def _first_of_list(schedule: AnyOf, past: Past) -> datetime | None:
+    """The earliest first occurrence: whether the instant of creation itself counts depends on the kind of each part."""
+    earliest = min((each for part in schedule.parts if (each := first(part, past)) is not None), default=None)
+    if earliest is None:
+        return None
+    return Occurrences(schedule, past, schedule.setting()).next(earliest - _MICROSECOND, past.counted)
 
 
 def iterate(schedule: Schedule, after: datetime, past: Past, *, until: datetime | None = None) -> Iterator[datetime]:
@@ -141,6 +153,11 @@ class Occurrences:
     def between(self, after: datetime, until: datetime | None, counted: int = 0) -> Iterator[datetime]:
         instant = to_instant(after)
         last = self._closes if until is None else min(self._closes, to_instant(until))
+        if isinstance(self._rule, UnionRule):
+            merged = takewhile(lambda each: each <= last, self._rule.iterate(max(instant, self._opens - 1)))
+            limit = None if self._repeat is None else max(0, self._repeat - counted)
+            yield from map(to_datetime, islice(merged, limit))
+            return
         while self._repeat is None or counted < self._repeat:
             occurrence = self._next_instant(instant)
             if occurrence is None or occurrence > last:

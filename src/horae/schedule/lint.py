@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from heapq import merge
 from itertools import islice, pairwise
 from typing import Final, Literal
 
 from ..choices import Fold, Gap
+from .any_of import parts_of
 from .calendar import Calendar
 from .cron import Cron
 from .cron_fields import Field
@@ -88,12 +90,17 @@ def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> l
     """List the warnings for a schedule with a zone, created at `now`."""
     past = Past(anchor=now)
     warnings = [warn_note(note) for note in notes]
-    warnings += _check_fields(schedule)
+    for part in parts_of(schedule):
+        warnings += _check_fields(part)
+        warnings += _check_interval(part, now)
     warnings += _check_frequency(schedule, now, past)
     warnings += _check_clock_changes(schedule, now, past)
-    if schedule.kind != "now" and next_after(schedule, now, past) is None:
-        warnings.append(make_warning("in_the_past" if schedule.kind == "once" else "nothing_left"))
-    return warnings
+    if any(part.kind == "once" and next_after(part, now, past) is None for part in parts_of(schedule)):
+        warnings.append(make_warning("in_the_past"))
+    elif schedule.kind != "now" and next_after(schedule, now, past) is None:
+        warnings.append(make_warning("nothing_left"))
+    # Schedules of a list may have the same warning.
+    return [each for number, each in enumerate(warnings) if each not in warnings[:number]]
 
 
 # --- fields and days ---------------------------------------------------------------------------------------------
@@ -173,8 +180,6 @@ def _find_short_months(day: int, months: set[int]) -> list[int]:
 
 
 def _check_frequency(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
-    if isinstance(schedule, Every):
-        yield from _check_interval(schedule, now)
     fires = list(islice(iterate(schedule, now, past), _CHECKED_FIRES))
     if any(later - earlier < _MINUTE for earlier, later in pairwise(fires)):
         yield make_warning("often")
@@ -182,7 +187,9 @@ def _check_frequency(schedule: Schedule, now: datetime, past: Past) -> Iterator[
         yield make_warning("jitter_too_long")
 
 
-def _check_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]:
+def _check_interval(schedule: Schedule, now: datetime) -> Iterator[ScheduleWarning]:
+    if not isinstance(schedule, Every):
+        return
     if schedule.since == "end":
         yield make_warning("from_end")
     elif schedule.start is None:
@@ -209,16 +216,29 @@ def clock_change_warnings(
     schedule: Schedule, after: datetime, until: datetime, past: Past
 ) -> Iterator[tuple[datetime, ScheduleWarning]]:
     """Yield the clock changes in (after, until] that a wall time of the schedule falls into: instant and warning."""
+    for change in schedule_clock_changes(schedule, after, until, past):
+        yield to_datetime(change.instant * SECOND), _change_warning(change)
+
+
+def schedule_clock_changes(schedule: Schedule, after: datetime, until: datetime, past: Past) -> Iterator[ClockChange]:
+    """Yield the clock changes in (after, until] that affect a schedule, or a schedule of a list, in order."""
     if schedule.zone is None:
         return
     begin, end = to_instant(after) // SECOND, to_instant(until) // SECOND
     if schedule.end is not None:
         # A change after the end of the schedule does not affect it.
         end = min(end, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
+    found = [find_clock_changes(_wall_rule(part, past), begin, end) for part in parts_of(schedule)]
+    previous = None
+    for change in merge(*found, key=lambda each: (each.instant, each.wall)):
+        if change != previous:
+            yield change
+        previous = change
+
+
+def _wall_rule(schedule: Schedule, past: Past) -> Rule:
     setting = schedule.setting()
-    rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, past)
-    for change in find_clock_changes(rule, begin, end):
-        yield to_datetime(change.instant * SECOND), _change_warning(change)
+    return schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, past)
 
 
 def _change_warning(change: ClockChange) -> ScheduleWarning:

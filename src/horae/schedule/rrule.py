@@ -117,11 +117,11 @@ def _refuse_if_never(rule: RecurrenceRule) -> None:
         raise refusals[0]
 
 
-def refuse_if_endless(schedule: Schedule) -> None:
-    """Refuse a requested FREQ=SECONDLY rule without an end; stored ones stay readable."""
+def refuse_endless_rule(schedule: Schedule, bounds: Schedule) -> None:
+    """Refuse a FREQ=SECONDLY rule without an end; `bounds` has the window and the repeat limit that apply to it."""
     if not isinstance(schedule, RRule) or schedule.parsed.freq is not Frequency.SECONDLY:
         return
-    ends = (schedule.parsed.count, schedule.parsed.until, schedule.end, schedule.repeat)
+    ends = (schedule.parsed.count, schedule.parsed.until, bounds.end, bounds.repeat)
     if all(each is None for each in ends):
         raise refuse("rrule_endless_seconds")
 

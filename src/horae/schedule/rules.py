@@ -140,6 +140,25 @@ class PeriodicRule(WallRule):
         self._period, self._offsets = table
         self.has_constant_pace = flowing and 3600 % self._period == 0
 
+    @property
+    def period(self) -> int:
+        return self._period
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The offsets within one period."""
+        return self._offsets[:-1]
+
+    def steady_until(self, second: int) -> tuple[bool, int]:
+        """Whether the table alone decides after `second`, and the last second for which that stays so."""
+        index = bisect_right(self._starts, second) - 1
+        _, clear_from, clear_until = self._clear_ranges[index]
+        if second < clear_from:
+            return False, clear_from
+        if second < clear_until - 1:
+            return True, clear_until - 1
+        return False, self._starts[index + 1] if index + 1 < len(self._starts) else _LAST_SECOND
+
     def next_second(self, after: int) -> int | None:
         offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
@@ -158,11 +177,15 @@ class PeriodicRule(WallRule):
         return super().count(after, until)
 
     def _count_until(self, local: int) -> int:
-        """Count the matches from 1970 to `local`; before it the number is negative, and differences are right there too."""
-        periods, phase = divmod(local, self._period)
-        # The last offset is the first one of the next period.
-        size = len(self._offsets) - 1
-        return periods * size + bisect_right(self._offsets, phase, 0, size)
+        return count_offsets(self._offsets, self._period, local)
+
+
+def count_offsets(offsets: tuple[int, ...], period: int, local: int) -> int:
+    """Count the matches from 1970 to `local`; before it the number is negative, and differences are right there too."""
+    periods, phase = divmod(local, period)
+    # The last offset is the first one of the next period.
+    size = len(offsets) - 1
+    return periods * size + bisect_right(offsets, phase, 0, size)
 
 
 class StrideRule(PeriodicRule):

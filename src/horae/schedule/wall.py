@@ -156,12 +156,12 @@ def periodic_offsets(weekdays: int, times: Times) -> tuple[int, tuple[int, ...]]
         days = [day for day in range(7) if weekdays >> (day + 3) % 7 & 1]
         if len(days) * len(times) > MAX_OFFSETS:
             return None
-        return _close_table(7 * DAY, [day * DAY + time for day in days for time in times.all()])
+        return close_table(7 * DAY, [day * DAY + time for day in days for time in times.all()])
     for period in (60, 3600):
         offsets = [each for each in times.all() if each < period]
         if len(times) == len(offsets) * DAY // period and _is_repeating(times, offsets, period):
-            return _close_table(period, offsets)
-    return _close_table(DAY, list(times.all())) if len(times) <= MAX_OFFSETS else None
+            return close_table(period, offsets)
+    return close_table(DAY, list(times.all())) if len(times) <= MAX_OFFSETS else None
 
 
 def _is_repeating(times: Times, offsets: list[int], period: int) -> bool:
@@ -169,7 +169,8 @@ def _is_repeating(times: Times, offsets: list[int], period: int) -> bool:
     return all(one == other for one, other in zip(times.all(), repeated, strict=True))
 
 
-def _close_table(period: int, offsets: list[int]) -> tuple[int, tuple[int, ...]]:
+def close_table(period: int, offsets: list[int]) -> tuple[int, tuple[int, ...]]:
+    """(period, offsets with the first one of the next period); an evenly spaced table becomes one stride."""
     stride, rest = divmod(period, len(offsets))
     if rest == 0 and offsets == list(range(offsets[0], offsets[0] + period, stride)):
         return stride, (offsets[0], offsets[0] + stride)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import cached_property
 
 from ..clock import Clock
 from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
+from ..model.policy import Notify
 from ..model.task import Target
 from ..outgoing.addresses import Networks
+from ..ports.doctor import Check
 from ..ports.full_store import FullStore
+from ..ports.notifier import Notifier, UnavailableNotifier
 from .accounts.agents import Agents
 from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
@@ -25,9 +28,12 @@ from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
 from .accounts.views import Views
+from .doctor import Doctor
 from .events.delivery import WebhookClient
+from .events.destinations import Destinations
 from .events.event_bodies import EventEncoder
 from .events.listeners import ListenerRegistry, topic_of
+from .events.message_client import MessageClient
 from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
 from .runs.daily_quota import DailyQuota
@@ -57,7 +63,8 @@ from .tasks.tasks import Tasks
 class Service:
     """`check` checks targets, and `on_write` is called after each write; both come from the composition root.
 
-    `member_quotas` are the default quotas of owners, `networks` those that webhooks may reach besides public ones.
+    `member_quotas` are the default quotas of owners, `networks` those that webhooks may reach besides public ones,
+    `notifier` sends messages to people, `examine` makes the checks of the doctor.
     """
 
     def __init__(  # noqa: PLR0913 - settings of a deployment, each by its name
@@ -71,8 +78,10 @@ class Service:
         on_write: Callable[[datetime | None], None] = lambda _due: None,
         member_quotas: Quotas = MEMBER_QUOTAS,
         networks: Networks = (),
+        notifier: Notifier | None = None,
         approval_policy: ApprovalPolicy = STRICT_POLICY,
         output: StoredOutput | None = None,
+        examine: Callable[[Service], Awaitable[tuple[Check, ...]]] | None = None,
     ) -> None:
         self.store = store
         self.zone = zone
@@ -82,8 +91,10 @@ class Service:
         self._notify = on_write
         self._member_quotas = member_quotas
         self._networks = networks
+        self._notifier = notifier or UnavailableNotifier()
         self._approval_policy = approval_policy
         self._output = output or StoredOutput(store, clock)
+        self._examine = examine
 
     # --- components, each built on first use: a command needs few of them -------------------------------------------------
 
@@ -129,6 +140,7 @@ class Service:
             self._on_write,
             self._writer,
             approval_policy=self._approval_policy,
+            inputs=self.tasks.inputs,
         )
 
     @cached_property
@@ -150,6 +162,10 @@ class Service:
     @cached_property
     def overview(self) -> Overviews:
         return Overviews(self.store, self._clock, self.outage_reviews)
+
+    @cached_property
+    def doctor(self) -> Doctor:
+        return Doctor(self._clock, self._make_checks)
 
     @cached_property
     def planned(self) -> PlannedRuns:
@@ -249,6 +265,11 @@ class Service:
         return Webhooks(self.store, client, self.audit, self._clock)
 
     @cached_property
+    def destinations(self) -> Destinations:
+        client = MessageClient(self.secrets, self._notifier, self._clock)
+        return Destinations(self.store, client, self.audit, self._clock, self.zone)
+
+    @cached_property
     def dry_run(self) -> Service:
         """The same service as a dry run: it refuses what the real one would refuse, and writes nothing.
 
@@ -263,8 +284,10 @@ class Service:
             check=self._check,
             member_quotas=self._member_quotas,
             networks=self._networks,
+            notifier=self._notifier,
             approval_policy=self._approval_policy,
             output=self._output,
+            examine=self._examine,
         )
 
     # --- use cases of several components ------------------------------------------------------------------------------------
@@ -273,7 +296,9 @@ class Service:
         """Apply the declaration of its function to a request, and return it with warnings."""
         principal.require_scope(Scope.WRITE)
         resolved = await self.functions.resolve(request)
-        no_listener = await self._warn_no_listener(request.owner or principal.owner, "", request.target)
+        no_listener = await self._warn_no_listener(
+            request.owner or principal.owner, "", request.target, request.options.notify
+        )
         warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)))
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
@@ -284,15 +309,20 @@ class Service:
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
         if isinstance(edits.target, Keep):
             return warnings
-        no_listener = await self._warn_no_listener(task.owner, task.id, task.target)
+        no_listener = await self._warn_no_listener(task.owner, task.id, task.target, task.policies.notify)
         return (*warnings, *literal_secrets(task.target), *(() if no_listener is None else (no_listener,)))
 
-    async def _warn_no_listener(self, owner: str, task_id: str, target: Target) -> Advisory | None:
+    async def _warn_no_listener(
+        self, owner: str, task_id: str, target: Target, notify: Notify | str | None
+    ) -> Advisory | None:
         """Return a warning for an event target that no listener would receive now."""
         if target.kind != "event":
             return None
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
-        return None if reach.total else build_advisory("no_listener")
+        return None if reach.hears(target, notify) else build_advisory("no_listener")
+
+    async def _make_checks(self) -> tuple[Check, ...]:
+        return () if self._examine is None else await self._examine(self)
 
     def _on_write(self, due: datetime | None) -> None:
         self.planned.note_write()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Final
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from ..model.change import Change
 from ..model.counts import (
@@ -24,15 +25,18 @@ ACTIVE_TASKS: Final = STATE_PREFIX + TaskState.ACTIVE
 _COMPLETED: Final = STATE_PREFIX + TaskState.COMPLETED
 
 
+Deltas: TypeAlias = Mapping[tuple[str, int, str], int]
+"""Delta by owner, hour and counter name."""
+
+
 class CounterDeltas:
     """Accumulator of counter deltas; base class of the row batches of every SQL store."""
 
     def __init__(self) -> None:
-        self.counts: Counter[tuple[str, int, str]] = Counter()
-        """Delta by owner, hour and counter name."""
-        self.succeeded: Counter[tuple[str, int, int]] = Counter()
+        self.counts: defaultdict[tuple[str, int, str], int] = defaultdict(int)
+        self.succeeded: defaultdict[tuple[str, int, int], int] = defaultdict(int)
         """Successful runs by owner, hour and lateness bucket."""
-        self.completed: Counter[str] = Counter()
+        self.completed: defaultdict[str, int] = defaultdict(int)
         """Active tasks that became completed, by owner."""
 
     def count_change(self, owner: str, before: TaskStatus | None, change: Change) -> None:
@@ -54,7 +58,7 @@ class CounterDeltas:
         if completed:
             self.completed[run.owner] += 1
 
-    def total_deltas(self) -> Counter[tuple[str, int, str]]:
+    def total_deltas(self) -> Deltas:
         """Return all deltas under their counter names; can be called more than once."""
         counts = self.counts.copy()
         for (owner, hour, late), number in self.succeeded.items():

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from ..model.change import Change
 from ..model.run import LIVE_STATES, Run
 from ..model.task import Task, TaskState, TaskStatus
+from ..schedule import After
 
 _ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 
@@ -63,6 +64,20 @@ class TaskCache:
         """Return the task number of each run that was live in the cached version of its task."""
         task_of_run = self._task_of_run
         return {run_id: number for run_id in run_ids if (number := task_of_run.get(run_id)) is not None}
+
+    def linked_runs(self, run_ids: Iterable[str]) -> frozenset[str]:
+        """Return the runs of cached tasks that have successors, or run after other tasks."""
+        found: list[str] = []
+        for run_id in run_ids:
+            cached = self._entries.get(self._task_of_run.get(run_id, 0))
+            if cached is not None and (cached.task.successors or cached.task.schedule.__class__ is After):
+                found.append(run_id)
+        return frozenset(found)
+
+    def successors_of(self, numbers: Iterable[int]) -> list[str]:
+        """Return the ids of the tasks that run after the cached ones among these."""
+        found = (self._entries.get(number) for number in numbers)
+        return sorted({each for cached in found if cached is not None for each in cached.task.successors})
 
     def get_with_empty_agenda(self, numbers: Iterable[int]) -> dict[int, CachedTask]:
         """Return the cached tasks that had no agenda entry at the cached version."""

@@ -29,6 +29,7 @@ class RecordingInvocation:
         self.task = task
         self.run = a_run(task) if run is None else run
         self.deadline: datetime = (self.run.started or self.run.due) + task.policies.timeout
+        self.previous = "[]"
         self.cancelled = False
         self.yield_requested = False
         self.lines: list[LogLine] = []

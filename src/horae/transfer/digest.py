@@ -13,6 +13,7 @@ from ..model.ids import to_microseconds
 from ..model.policy import Policies
 from ..model.policy import to_json as policies_to_json
 from ..model.run import Span
+from ..model.run_input import RunInput
 from ..ports.transfer import MetadataItem, Moving, Part, TransferItem
 from ..schedule import Schedule
 from ..schedule import to_json as schedule_to_json
@@ -85,6 +86,8 @@ def _to_json_value(value: object) -> Any:
             return value // _MICROSECOND
         case Span(first=first, last=last, count=count):
             return [first, last, count]
+        case RunInput():
+            return value.text
         case Schedule():
             return _schedule_json(value)
         case Policies():

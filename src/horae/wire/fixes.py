@@ -56,9 +56,12 @@ FIXES: Final[dict[str, Message]] = {
     "next": Message("see when it fires", "查看触发时间"),
     "unskip": Message("skip no more", "不再跳过"),
     "run": Message("run it once now", "立即运行一次"),
+    "start_within": Message("let it start however late", "允许任意晚开始"),
 }
 
-_RUNNABLE_LATER: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
+_RUNNABLE_LATER: Final = frozenset(
+    {Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED, Reason.START_DEADLINE}
+)
 _COMMAND: Final = re.compile(r": (horae\s[^\n]+)")
 _MISFIT: Final = re.compile(r"argument '.*' of ")
 _FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
@@ -206,6 +209,8 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
         yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
     if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):
         yield Fix(f"horae edit {name} --missed 'latest within 7d'", FIXES["make_up"])
+    if found.reason is Reason.START_DEADLINE:
+        yield Fix(f"horae edit {name} --start-within never", FIXES["start_within"])
     if found.reason is Reason.OVERLAP:
         yield Fix(f"horae edit {name} --overlap queue", FIXES["queue"])
         yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])

@@ -36,6 +36,9 @@ def operation_json(operation: Operation, language: Language = "en") -> dict[str,
             for each in operation.refusals
         ],
         "problem": operation.problem,
+        "changed": operation.changed,
+        "undo_until": utc(operation.undo_until),
+        "undone_by": operation.undone_by,
     }
 
 
@@ -62,4 +65,6 @@ def read_operation(data: Mapping[str, Any]) -> Operation:
         cancelling=data["cancelling"],
         ended=parse_optional_instant(data["ended"]),
         problem=data["problem"],
+        changed=data.get("changed", 0),
+        undone_by=data.get("undone_by"),
     )

@@ -12,15 +12,12 @@ from ..model.change import Facts
 from ..model.counts import HourSummary, Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
 from ..model.events.event import Event, EventKind, NumberedEvent
-from ..model.ids import EPOCH
 from ..model.lane import LaneQueue, LaneUse
-from ..model.policy import policies_for
 from ..model.run import Run
-from ..model.task import Target, Task, TaskState, TaskStatus
+from ..model.task import TaskState, TaskStatus, partial_task
 from ..ports.journal import Progress
 from ..ports.node_records import WINDOW, ClockStep, SettlementDelay
 from ..ports.store import Node, WaitingCounts
-from ..schedule import Now
 from ..service.runs.nodes import NodeState, NodeStatus
 from ..service.runs.outage_reviews import MissedTask, OutageReview, OutageSummary
 from ..service.runs.overview import Need, NeedKind, Overview, RunningDetail
@@ -218,12 +215,6 @@ def _read_need(data: Mapping[str, Any]) -> Need:
     return Need(NeedKind(data["kind"]), Facts(task, status))
 
 
-def partial_task(task_id: str, name: str, zone: str | None) -> Task:
-    """Build a task of which only the id, the name and the zone are known."""
-    schedule = Now(zone=zone)
-    return Task(task_id, "", name, schedule, Target("", "{}"), "{}", policies_for(schedule), EPOCH)
-
-
 def lane_json(lane: LaneUse) -> dict[str, Any]:
     return {"name": lane.name, "limit": lane.limit, "taken": lane.used}
 
@@ -315,4 +306,5 @@ def bulk_json(report: BulkReport, language: Language = "en") -> dict[str, Any]:
             }
             for task, refusal in report.refused
         ],
+        "undo": report.undo,
     }

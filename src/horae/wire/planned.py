@@ -7,9 +7,9 @@ from typing import Any
 
 from ..lifecycle.planned import PlannedOccurrence
 from ..model.run import Origin
+from ..model.task import partial_task
 from ..service.runs.planned import PlannedCounts, PlannedList, PlannedRun
 from .instants import local, parse_instant, utc
-from .overview import partial_task
 
 
 def planned_json(runs: PlannedList, hours: PlannedCounts) -> dict[str, Any]:

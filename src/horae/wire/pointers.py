@@ -8,15 +8,16 @@ from ..errors import InvalidSchedule, Refusal
 from ..service.query.refusals import CATALOGUE as QUERIES
 from .policies import POLICY_FIELDS
 
-_POLICY_NAMES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "jitter", "attempts", "within"})
 _POLICY_OF_PART: Final = {
     "backoff": "retry",
     "factor": "retry",
     "max": "retry",
     "jitter": "retry",
+    "superseded_by_next": "retry",
     "attempts": "retry",
     "within": "missed",
 }
+_POLICY_NAMES: Final = frozenset({*POLICY_FIELDS, *_POLICY_OF_PART})
 _CODES_WITH_FIELD: Final = frozenset(
     {
         "bad_policy",
@@ -28,6 +29,13 @@ _CODES_WITH_FIELD: Final = frozenset(
         "unknown_field",
         "missing_field",
         "unknown_policy",
+        "unknown_placeholder",
+        "placeholder_place",
+        "bad_past",
+        "bad_run_input",
+        "one_input",
+        "input_too_large",
+        "backfill_input_too_large",
         *QUERIES,
     }
 )
@@ -38,6 +46,7 @@ _CODES_WITH_TARGET_FIELD: Final = frozenset(
 _POINTER_BY_CODE: Final = {
     "bad_when": "/when",
     "never_fires": "/when",
+    "past_not_allowed": "/past",
     "bad_labels": "/labels",
     "bad_payload": "/payload",
     "payload_too_large": "/payload",
@@ -72,9 +81,12 @@ _POINTER_BY_CODE: Final = {
 
 def pointer_to(refusal: Refusal) -> str | None:
     """Return the JSON pointer of the refused field; None if the refusal is about no field. A refusal with a `number` is
-    about one task of a list."""
+    about one task of a list, one with an `input` is about the input of a run."""
     number = refusal.facts.get("number")
     pointer = _pointer_in_task(refusal)
+    mode = refusal.facts.get("input")
+    if mode is not None and pointer == "/payload":
+        pointer = f"/input/{mode}"
     if pointer is None:
         return None
     return pointer if type(number) is not int else f"/tasks/{number - 1}{pointer}"
@@ -82,7 +94,7 @@ def pointer_to(refusal: Refusal) -> str | None:
 
 def _pointer_in_task(refusal: Refusal) -> str | None:
     if isinstance(refusal, InvalidSchedule):
-        return "/when"
+        return f"/when{refusal.facts.get('pointer', '')}"
     if refusal.code in _POINTER_BY_CODE:
         return _POINTER_BY_CODE[refusal.code]
     name = refusal.facts.get("name")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from ..model.policy import Policies
+from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies
 from ..model.refusals import refuse
 from ..schedule.durations import format_iso_duration
 from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest
@@ -24,10 +24,13 @@ POLICY_FIELDS: Final = (
     "guarantee",
     "priority",
     "notify_after",
+    "start_within",
+    "notify",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
-_RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter")
-_UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after")
+_RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
+_NOTIFY_FIELDS: Final = ("to", "on")
+_UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after", "start_within")
 
 
 def policies_json(policies: Policies) -> dict[str, Any]:
@@ -41,6 +44,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
             "factor": retry.factor,
             "max": _duration_json(retry.max),
             "jitter": retry.jitter,
+            "superseded_by_next": retry.superseded_by_next,
         },
         "give_up_after": policies.give_up_after,
         "timeout": _duration_json(policies.timeout),
@@ -48,6 +52,8 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "guarantee": policies.guarantee,
         "priority": policies.priority,
         "notify_after": policies.notify_after,
+        "start_within": _duration_json(policies.start_within),
+        "notify": notify_json(policies.notify),
     }
 
 
@@ -64,7 +70,27 @@ def read_policies(value: object) -> Options:
         chosen["missed"] = _read_missed(fields["missed"])
     if fields.get("retry") is not None:
         chosen["retry"] = _read_retry(fields["retry"])
+    if "notify" in fields:
+        chosen["notify"] = NEVER if fields["notify"] is None else _read_notify(fields["notify"])
     return Options(**chosen)
+
+
+def notify_json(notify: Notify | None) -> dict[str, Any] | None:
+    return None if notify is None else {"to": list(notify.to), "on": list(notify.on)}
+
+
+def _read_notify(value: object) -> Notify:
+    fields = check_fields("notify", value, _NOTIFY_FIELDS)
+    if fields.get("to") is None:
+        raise refuse("missing_field", name="notify.to")
+    on = INCIDENT_OCCASIONS if fields.get("on") is None else fields["on"]
+    return Notify(_read_list(fields["to"]), _read_list(on))
+
+
+def _read_list(value: Any) -> Any:
+    """Return a list as a tuple; another value as it is, for the policy to refuse."""
+    is_list = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return tuple(value) if is_list else None
 
 
 def _read_missed(value: object) -> str | MissedRequest:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..choices import Language
 from ..model.refusals import refuse
 from ..schedule import to_json
+from ..schedule.any_of import parts_of
 from ..schedule.describe import describe_schedule
 from ..schedule.preview import Fire
 from ..schedule.warnings import ScheduleWarning
@@ -25,14 +26,14 @@ _FOLDS: Final = ("first", "last", "both")
 
 def preview_json(preview: Preview, language: Language = "en") -> dict[str, Any]:
     schedule, after = preview.schedule, preview.after
-    due_at_creation = schedule.kind == "now" or any(each.code == "in_the_past" for each in preview.warnings)
+    is_passed = any(each.code == "in_the_past" for each in preview.warnings)
     return {
         "text": preview.text,
         "means": describe_schedule(schedule, language),
         "schedule": to_json(schedule),
         "zone": schedule.zone,
         "after": utc(after),
-        "due_at_creation": due_at_creation,
+        "due_at_creation": is_passed or any(part.kind == "now" for part in parts_of(schedule)),
         "fires": [
             {**each, "in_seconds": (fire.utc - after).total_seconds()}
             for each, fire in zip(fires_json(preview.fires), preview.fires, strict=True)

@@ -9,11 +9,13 @@ from typing import Any
 from ..choices import Language
 from ..lifecycle.explain import Explanation, Verdict
 from ..model.events.trace_context import trace_id
+from ..model.origin import ChainPlace, RootOccurrence
 from ..model.reason import Reason, describe_reason
 from ..model.run import Origin, Run, RunState, Span
 from ..ports.journal import Line, NumberedLine
 from ..service.runs.outages import Outage
 from .instants import local, milliseconds, parse_instant, parse_optional_instant, utc
+from .run_inputs import input_json, read_input
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
@@ -29,6 +31,14 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "reason": None if run.reason is None else run.reason.value,
         "because": None if run.reason is None else describe_reason(run.reason, language),
         "origin": run.origin.value,
+        "root": None
+        if run.chain is None or run.chain.root is None
+        else {
+            "task_id": run.chain.root.task_id,
+            "origin": run.chain.root.origin.value,
+            "planned": utc(run.chain.root.planned),
+        },
+        "parents": [] if run.chain is None else list(run.chain.parents),
         "planned": utc(run.planned),
         "planned_local": local(run.planned, zone),
         "zone": zone,
@@ -45,6 +55,7 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "trace_id": trace_id(run),
         "lanes": list(run.lanes),
         "asked_to_end": None if run.cancel is None else run.cancel.value,
+        "input": input_json(run.input),
         "result": result_of(run),
         "error": run.error,
     }
@@ -72,7 +83,17 @@ def read_run(data: Mapping[str, Any]) -> Run:
         lanes=tuple(data["lanes"]),
         result_json=None if data["result"] is None else json.dumps(data["result"], ensure_ascii=False),
         error=data["error"],
+        input=read_input(data.get("input")),
+        chain=_read_chain(data),
     )
+
+
+def _read_chain(data: Mapping[str, Any]) -> ChainPlace | None:
+    root = data.get("root")
+    if root is None:
+        return None
+    occurrence = RootOccurrence(root["task_id"], Origin(root["origin"]), parse_instant(root["planned"]))
+    return ChainPlace(occurrence, tuple(data["parents"]))
 
 
 def _read_reason(value: str | None) -> Reason | None:

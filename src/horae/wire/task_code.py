@@ -20,9 +20,11 @@ _POLICY_OPTIONS: Final = {
     "max_duration": "--max-duration",
     "give_up_after": "--give-up-after",
     "notify_after": "--notify-after",
+    "notify": "--notify",
     "retries": "--retries",
+    "start_within": "--start-within",
 }
-_DURATIONS: Final = frozenset({"timeout", "max_duration", "within"})
+_DURATIONS: Final = frozenset({"timeout", "max_duration", "within", "start_within"})
 """Policies whose numbers are seconds."""
 _MCP_TARGETS: Final = frozenset({"http", "command", "function"})
 
@@ -149,7 +151,7 @@ def python_program(body: Mapping[str, Any], *, is_once: bool = False) -> str:
     policies = dict(body.get("policies") or {})
     names = [
         name
-        for name, kind in (("Missed", "missed"), ("RetryPolicy", "retry"))
+        for name, kind in (("Missed", "missed"), ("Notify", "notify"), ("RetryPolicy", "retry"))
         if isinstance(policies.get(kind), Mapping)
     ]
     arguments = [repr(dict(body["target"])), repr(body["when"])]
@@ -189,6 +191,8 @@ def _policy_value(name: str, value: Any, *, is_once: bool) -> str:
             f"{part}={_timedelta(each) if part in ('backoff', 'max') else repr(each)}" for part, each in value.items()
         ]
         return f"RetryPolicy({', '.join(given)})"
+    if name == "notify" and isinstance(value, Mapping):
+        return f"Notify({', '.join(f'{part}={tuple(each)!r}' for part, each in value.items())})"
     return repr("never" if value is None else value)
 
 
@@ -220,6 +224,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     missed = _missed_text(policies["missed"]) if "missed" in policies else None
     if missed is not None:
         del policies["missed"]
+    start_within = policies.pop("start_within", None)
     left_out += [f"policies.{name}" for name in policies]
     is_text = isinstance(body["when"], str)
     arguments = {
@@ -228,6 +233,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
         "name": body.get("name"),
         "zone": body.get("zone"),
         "if_late": missed,
+        "start_within": None if start_within is None else _option_text("start_within", start_within),
         "key": body.get("key"),
     }
     given = {name: value for name, value in arguments.items() if value is not None}

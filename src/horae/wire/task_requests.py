@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ..model.policy import Missed, RetryPolicy
+from ..model.policy import Missed, Notify, RetryPolicy
+from ..model.task import TaskPast
 from ..schedule import Once, Schedule, to_json
 from ..schedule.durations import format_iso_duration
 from ..service.tasks.edits import Edits, Keep
 from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest, TaskRequest, When
+from .policies import notify_json
 from .tasks import target_json
 
-_UNLIMITED: Final = frozenset({"retries", "give_up_after", "max_duration", "notify_after", "within", "attempts"})
+_UNLIMITED: Final = frozenset(
+    {"retries", "give_up_after", "max_duration", "notify_after", "start_within", "notify", "within", "attempts"}
+)
 """Options for which `never` is a choice; JSON null stands for it."""
 
 
@@ -31,12 +35,21 @@ def task_request_json(request: TaskRequest, zone: str | None = None) -> dict[str
         "lane": request.lane,
         "labels": None if request.labels is None else dict(request.labels),
         "policies": options_json(request.options) or None,
+        "past": None if request.past is None else _past_json(request.past),
     }
     # A null payload is a value, not an unset field.
     return {
         name: value
         for name, value in fields.items()
         if value is not None or name == "payload" or name in request.cleared
+    }
+
+
+def _past_json(past: TaskPast) -> dict[str, Any]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in past._asdict().items()
+        if value is not None
     }
 
 
@@ -66,6 +79,8 @@ def when_json(when: When, zone: str | None) -> Any:
         return to_json(Once(at=when, zone=zone))
     if isinstance(when, Schedule):
         return to_json(when)
+    if isinstance(when, list | tuple):
+        return [when_json(each, zone) for each in when]
     return dict(when) if isinstance(when, Mapping) else when
 
 
@@ -83,7 +98,9 @@ def _option_json(name: str, value: Any) -> Any:
         return {part: _option_json(part, each) for part, each in value._asdict().items() if each is not None}
     if isinstance(value, Missed):
         return {"mode": value.mode, "within": _option_json("within", value.within), "limit": value.limit}
+    if isinstance(value, Notify):
+        return notify_json(value)
     if isinstance(value, RetryPolicy):
-        parts = ("attempts", "backoff", "factor", "max", "jitter")
+        parts = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
         return {part: _option_json(part, getattr(value, part)) for part in parts}
     return value

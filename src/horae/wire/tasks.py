@@ -10,27 +10,33 @@ from typing import Any, Final, NamedTuple
 
 from ..choices import Language
 from ..model.change import Facts
-from ..model.entry import EntryKind, EntryState
+from ..model.entry import CONTROL_KINDS, EntryState
+from ..model.ids import EPOCH
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
-from ..model.task import Target, Task, TaskState, TaskStatus
-from ..schedule import to_json
+from ..model.task import Target, Task, TaskPast, TaskState, TaskStatus
+from ..schedule import After, to_json
+from ..schedule.after import ON_CHOICES
 from ..schedule.describe import describe_schedule
 from ..service.tasks.edits import KEEP, Edits
 from ..service.tasks.task_request import NO_OPTIONS, TaskRequest
 from .fields import check_fields, text_or_none
-from .instants import local, utc
+from .instants import local, parse_instant, utc
 from .policies import policies_json, read_policies
 from .runs import run_json
 
 DEFINITION_FIELDS: Final = ("name", "when", "zone", "target", "payload", "key", "lane", "labels", "policies", "owner")
 """Fields that the creator of a task may set."""
+AFTER_FIELDS: Final = ("after", "mode")
+"""Fields that stand for a schedule of the kind `after`."""
+PAST: Final = "past"
 READ_ONLY_FIELDS: Final = (
     "id",
     "state",
     "means",
     "version",
+    "successors",
     "created",
     "next",
     "next_local",
@@ -50,7 +56,6 @@ READ_ONLY_FIELDS: Final = (
 _MAX_CACHED_CHARACTERS: Final = 2_048
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Built once: `json.dumps` with options builds a new encoder for every text."""
-_KINDS_WITHOUT_RUN: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
 """Entry kinds that lead to no run."""
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
 """Shorthands for `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`.
@@ -91,6 +96,7 @@ def static_json(task: Task, language: Language = "en") -> dict[str, Any]:
         **definition_json(task),
         "means": describe_schedule(task.schedule, language),
         "version": task.version,
+        "successors": list(task.successors),
         "created": utc(task.created),
     }
 
@@ -164,9 +170,7 @@ def target_json(target: Target) -> dict[str, Any]:
 def next_due(facts: Facts) -> datetime | None:
     """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
     dues = [
-        entry.due
-        for entry in facts.entries
-        if entry.state is not EntryState.ASLEEP and entry.kind not in _KINDS_WITHOUT_RUN
+        entry.due for entry in facts.entries if entry.state is not EntryState.ASLEEP and entry.kind not in CONTROL_KINDS
     ]
     return min(dues, default=None)
 
@@ -186,8 +190,8 @@ def waiting_for(facts: Facts) -> str | None:
 
 def read_task(value: object, *, exported: bool = False) -> TaskRequest:
     """Decode a task request. `exported`: fields that only Horae sets are ignored instead of refused."""
-    allowed = (*DEFINITION_FIELDS, *SHORT_TARGETS, *(READ_ONLY_FIELDS if exported else ()))
-    fields = check_fields("task", value, allowed)
+    allowed = (*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, *SHORT_TARGETS, *(READ_ONLY_FIELDS if exported else ()))
+    fields = read_after(check_fields("task", value, allowed))
     for name in ("name", "when"):
         if fields.get(name) is None:
             raise refuse("missing_field", name=name)
@@ -203,7 +207,49 @@ def read_task(value: object, *, exported: bool = False) -> TaskRequest:
         labels=_labels(fields),
         options=NO_OPTIONS if fields.get("policies") is None else read_policies(fields["policies"]),
         cleared=frozenset(name for name in ("lane", "zone", "labels") if name in fields and fields[name] is None),
+        past=None if fields.get(PAST) is None else _read_past(fields[PAST]),
     )
+
+
+def read_after(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields with `after` and `mode`, if given, as the schedule that they stand for."""
+    if fields.get("after") is None:
+        if fields.get("mode") is not None:
+            raise refuse("missing_field", name="after")
+        return fields
+    if fields.get("when") is not None:
+        raise refuse("after_and_schedule")
+    return {**fields, "when": after_when(fields["after"], fields.get("mode"))}
+
+
+def parse_link(text: str) -> dict[str, str]:
+    """Parse `TASK` or `TASK:on`, as a command or an agent names a predecessor; a name may contain colons."""
+    name, _, on = text.rpartition(":")
+    return {"task": name, "on": on} if name and on in ON_CHOICES else {"task": text}
+
+
+def after_when(after: object, mode: object = None) -> dict[str, Any]:
+    """Return the canonical schedule of `after`: a task, or a list of tasks, each as `{"task": …, "on": …}` or by its name."""
+    listed = after if isinstance(after, list | tuple) else [after]
+    links = [{"task": each} if isinstance(each, str) else each for each in listed]
+    return {"kind": After.kind, "links": links, "mode": mode or "any"}
+
+
+def _read_past(value: object) -> TaskPast:
+    fields = check_fields(PAST, value, TaskPast._fields)
+    instants = {
+        name: _read_past_instant(name, fields[name])
+        for name in ("created", "last_end", "missed_since")
+        if fields.get(name) is not None
+    }
+    return TaskPast(**instants, counted=0 if fields.get("counted") is None else fields["counted"])
+
+
+def _read_past_instant(name: str, value: object) -> datetime:
+    try:
+        return parse_instant(value)  # type: ignore[arg-type]  # other types are refused
+    except (TypeError, ValueError, OverflowError):
+        raise refuse("bad_past", name=f"{PAST}.{name}", value=value, least=EPOCH.isoformat(), most="now") from None
 
 
 def read_target(fields: Mapping[str, Any]) -> Target:
@@ -269,7 +315,7 @@ EDITABLE_FIELDS: Final = tuple(name for name in DEFINITION_FIELDS if name not in
 
 def read_edits(value: object) -> Edits:
     """Decode an edit: only the given fields change."""
-    fields = check_fields("edit", value, (*EDITABLE_FIELDS, *SHORT_TARGETS))
+    fields = read_after(check_fields("edit", value, (*EDITABLE_FIELDS, *AFTER_FIELDS, *SHORT_TARGETS)))
     has_target = any(fields.get(name) is not None for name in ("target", *SHORT_TARGETS))
     return Edits(
         name=fields.get("name", KEEP),

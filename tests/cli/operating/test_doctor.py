@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 
-from horae.cli.doctor.machine_checks import ClockReading, check_clock
 from tests.cli.operating.deployment import Deployment
 
 
@@ -72,11 +71,6 @@ def test_file_that_is_no_store_is_reported(deployment: Deployment) -> None:
     assert done.returncode == 1
     assert "not a store of Horae" in done.stdout
     assert deployment.path.read_text() == "not a database" * 100
-
-
-def test_clock_jump_is_reported() -> None:
-    assert check_clock(ClockReading(0.0, 0.0), ClockReading(10.0, 10.0)).grade == "ok"
-    assert check_clock(ClockReading(0.0, 0.0), ClockReading(70.0, 10.0)).grade == "warning"
 
 
 def test_unused_setting_is_reported_with_the_nearest_name(deployment: Deployment) -> None:

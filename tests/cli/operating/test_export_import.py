@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from horae.cli.transfer.export_reader import continue_schedule
+from horae.model.run_input import RunInput
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.cli.operating.store_contents import task_definitions
@@ -77,6 +79,11 @@ def test_history_is_imported_once(deployment: Deployment, other_deployment: Depl
     text = deployment.ok("export", "--runs")
     lines = [json.loads(line) for line in text.splitlines()]
     states = [line["run"]["state"] for line in lines if "run" in line]
+    for line in lines:
+        if "run" in line:
+            assert line["run"]["input"] is None
+            line["run"]["input"] = {"merge": {"a": 1}}
+    text = "\n".join(map(json.dumps, lines))
     # After a slow start a run may stand for merged instants, which are not part of the history.
     runs, left = states.count("succeeded"), states.count("skipped")
     assert runs >= 1
@@ -91,6 +98,7 @@ def test_history_is_imported_once(deployment: Deployment, other_deployment: Depl
     rows = other_deployment.runs(task["id"])
     assert len(rows) == runs
     assert all(row.state.value == "succeeded" and row.lateness is not None for row in rows)
+    assert {row.input for row in rows} == {RunInput("merge", '{"a": 1}')}
     assert other_deployment.call_library(lambda app: app.store.check()) == ()
 
 
@@ -231,3 +239,36 @@ def test_import_prints_the_ids_that_are_stored(deployment: Deployment, other_dep
     again = other_deployment.answer("import", "-", stdin=deployment.ok("export"))
     assert sorted(each["change"] for each in again["tasks"]) == ["changed", "same"]
     assert {each["name"]: each["id"] for each in again["tasks"]} == stored
+
+
+def test_list_of_schedules_continues_without_the_times_that_have_passed() -> None:
+    daily = {"kind": "calendar", "unit": "day", "every": 1, "at": ["09:00"]}
+    every = {"kind": "every", "interval": "PT1H", "from": "grid"}
+    passed = {"kind": "once", "at": "2026-03-01T10:00:00"}
+    ahead = {"kind": "once", "at": "2026-03-09T10:00:00"}
+    body = {
+        "when": {
+            "kind": "any_of",
+            "schedules": [daily, every, passed, ahead, {"kind": "now"}],
+            "zone": "UTC",
+            "repeat": 9,
+        },
+        "zone": "UTC",
+        "created": "2026-03-01T08:30:00.000Z",
+        "next": "2026-03-05T09:00:00.000Z",
+        "counted": 4,
+    }
+    assert continue_schedule(body) == {
+        "kind": "any_of",
+        "schedules": [daily, every, ahead],
+        "zone": "UTC",
+        "repeat": 5,
+        "start": "2026-03-01T08:30:00.000Z",
+    }
+    fixed = {"kind": "any_of", "schedules": [daily, {**daily, "at": ["10:00"]}], "zone": "UTC"}
+    assert continue_schedule({**body, "when": fixed}) == fixed, "nothing in it counts from the creation"
+    assert continue_schedule({**body, "when": {**fixed, "schedules": [passed, {"kind": "now"}]}})["schedules"] == [
+        passed,
+        {"kind": "now"},
+    ]
+    assert continue_schedule({**body, "when": fixed, "next": None}) == fixed

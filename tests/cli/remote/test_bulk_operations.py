@@ -71,6 +71,22 @@ async def test_bulk_commands_work_through_a_server(cli: RemoteCli) -> None:
     assert paused["pause"]["until"] == "2099-01-01T09:00:00.000Z"
 
 
+@pytest.mark.parametrize("number", [3, MANY])
+async def test_bulk_pause_is_undone_through_a_server(cli: RemoteCli, number: int) -> None:
+    await _make(cli, number)
+    cli.on_store("pause", "task 1", "--reason", "held")
+    before = cli("ls", "--json", "--limit", "500").json
+    paused = cli("pause", "--all", "--yes", "--json").json
+    cli.on_store("cancel", "task 2")
+    undone = cli("undo", paused["undo"], "--json")
+    assert undone.code == 0, undone.err
+    assert (undone.json["matched"], undone.json["done"], undone.json["undo"]) == (number, number - 1, None)
+    assert [(each["task"], each["code"]) for each in undone.json["refused"]] == [("task 2", "changed_since")]
+    after = cli("ls", "--json", "--limit", "500").json
+    assert [each for each in after if each["name"] != "task 2"] == [each for each in before if each["name"] != "task 2"]
+    assert cli("undo", paused["undo"], "--json").problem["code"] == "already_undone"
+
+
 async def test_stopped_operation_is_reported(cli: RemoteCli, monkeypatch: pytest.MonkeyPatch) -> None:
     await _make(cli, MANY)
 

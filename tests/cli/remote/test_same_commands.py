@@ -12,6 +12,7 @@ from tests.cli import (
     test_next_all,
     test_read_commands,
     test_run_commands,
+    test_run_input,
     test_task_control,
     test_untruncated_output,
     test_views,
@@ -70,6 +71,7 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_watch_without_a_terminal_prints_one_line_per_event",
         "test_nodes_are_listed",
     ),
+    test_run_input: ("test_run_with_input_shows_it", "test_bad_inputs_are_refused"),
     test_untruncated_output: ("test_run_is_shown_in_full",),
     test_failures: (
         "test_failures_are_grouped_and_a_group_is_retried",

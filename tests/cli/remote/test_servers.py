@@ -104,12 +104,20 @@ def test_completion_reads_names_from_the_server(cli: RemoteCli) -> None:
 
 
 def test_doctor_checks_the_selected_server(cli: RemoteCli) -> None:
-    found = {each["check"]: each for each in cli("doctor", "--json").json["checks"]}
-    assert found["server"]["grade"] == found["token"]["grade"] == "ok"
+    answer = cli("doctor", "--json").json
+    check_schema("doctor", answer)
+    found = {each["check"]: each for each in answer["checks"]}
+    assert found["server"]["grade"] == found["token"]["grade"] == found["server_clock"]["grade"] == "ok"
     assert __version__ in found["server"]["message"]
     # No node runs due tasks there.
     assert found["ready"]["grade"] == "error"
     assert "store" not in found
+    of_server = {each["check"]: each for each in answer["server_checks"]}
+    assert {"python", "store", "integrity", "disk", "lateness"} <= of_server.keys()
+    assert str(cli.path) in of_server["store"]["message"]
+    chinese = cli("doctor", "--lang", "zh").out
+    assert "服务器上：" in chinese
+    assert "数据库完好" in chinese
     missing = cli("doctor", "--json", "--server", f"http://127.0.0.1:{free_port()}")
     assert missing.code == 1
     assert {each["check"]: each["grade"] for each in missing.json["checks"]}["server"] == "error"

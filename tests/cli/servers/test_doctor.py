@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
-import pytest
-
-from horae.cli.doctor.server_checks import check_database_server, check_node_clocks
-from horae.model.ids import from_microseconds
-from horae.ports.store import Node
-from horae.runtime.store_status import ServerStatus
+from horae.clock import SystemClock
+from horae.model.accounts.principal import LOCAL
+from horae.runtime.service_factory import make_service
+from horae.runtime.stores import make_store
+from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
+from horae.wire.doctor import report_json
 from tests.cli.command_line import Cli
 from tests.cli.servers.conftest import PASSWORD
-
-SOUND = ServerStatus(
-    kind="PostgreSQL",
-    version="15.4",
-    address="db.example:5432",
-    database="we{i}rd",
-    namespace_kind="schema",
-    namespace="horae",
-    schema=1,
-    latest_schema=1,
-    size=1_500_000,
-    clock_offset=timedelta(milliseconds=3),
-    settings={"fsync": "on", "synchronous_commit": "on"},
-    dump_command="pg_dump we{i}rd",
-)
 
 
 def checks(answer: Any) -> dict[str, dict[str, Any]]:
@@ -55,6 +39,20 @@ def test_healthy_server_has_no_findings(remote_store: Cli) -> None:
     assert PASSWORD not in done.out + done.err
 
 
+async def test_running_server_makes_the_checks_of_the_command_line(remote_store: Cli) -> None:
+    assert remote_store("add", "every 1h", "--say", "x").code == 0
+    clock, settings = SystemClock(), read_settings({"HORAE_ZONE": "UTC"})
+    store = make_store(remote_store.url, clock)
+    await store.open()
+    try:
+        report = await make_service(remote_store.url, store, clock, "UTC", TargetKinds(settings)).doctor.report(LOCAL)
+    finally:
+        await store.close()
+    at_store = checks(remote_store("doctor", "--json").json)
+    assert {each.code: each.grade for each in report.checks} == {name: each["grade"] for name, each in at_store.items()}
+    assert PASSWORD not in json.dumps(report_json(report, "en"))
+
+
 def test_doctor_creates_no_tables(remote_store: Cli) -> None:
     for _ in range(2):
         assert checks(remote_store("doctor", "--json").json)["store"]["message"].startswith("No tables yet: PostgreSQL")
@@ -77,46 +75,3 @@ def test_missing_key_file_is_reported(remote_store: Cli) -> None:
         grades[named] = (answer["grade"], answer["fix"])
     assert [grade for grade, _ in grades.values()] == ["error", "ok", "error"]
     assert "HORAE_KEY_FILE" in grades[""][1]
-
-
-def graded(server: ServerStatus, **environment: str) -> dict[str, str]:
-    return {each.code: each.grade for each in check_database_server(server, read_settings(environment))}
-
-
-def test_names_with_braces_are_printed_verbatim() -> None:
-    for each in check_database_server(SOUND, read_settings({})):
-        for language in ("en", "zh"):
-            output = each.message.in_language("zh" if language == "zh" else "en", **each.facts)
-            assert ("we{i}rd" in output) is (each.code in ("store", "backup"))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "grade"), [(0, "ok"), (0.9, "ok"), (-0.9, "ok"), (1.5, "warning"), (-59, "warning"), (61, "error")]
-)
-def test_clock_difference_is_reported(seconds: float, grade: str) -> None:
-    assert graded(SOUND._replace(clock_offset=timedelta(seconds=seconds)))["clock_offset"] == grade
-
-
-def test_allowed_clock_difference_is_a_setting() -> None:
-    off = SOUND._replace(clock_offset=timedelta(seconds=61))
-    assert graded(off, HORAE_CLOCK_TOLERANCE="2m")["clock_offset"] == "warning"
-
-
-def test_server_without_durable_commits_is_reported() -> None:
-    forgetful = SOUND._replace(settings={"sync_binlog": "0"}, unsafe_settings=("sync_binlog",))
-    (answer,) = (each for each in check_database_server(forgetful, read_settings({})) if each.code == "durability")
-    assert answer.grade == "warning"
-    assert "sync_binlog" in (answer.fix or answer.message).in_language("en")
-
-
-def test_hosts_with_a_clock_difference_are_named() -> None:
-    now = from_microseconds(1_700_000_000_000_000)
-    near, far = (
-        Node(f"nod_{host}", host, "1", now, now, host=host, offset=timedelta(seconds=seconds))
-        for host, seconds in (("north", 0.2), ("south", -7))
-    )
-    (answer,) = check_node_clocks((near, far))
-    assert (
-        answer.message.in_language("en", **answer.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
-    )
-    assert not list(check_node_clocks((near,)))

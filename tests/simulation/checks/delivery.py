@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from horae.model.change import Facts
-from horae.model.entry import CLAIMABLE, Entry, EntryState
+from horae.model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Past, iterate
@@ -138,7 +138,10 @@ def _explained(facts: Facts, entry: Entry, seated: Mapping[str, int], limits: La
         case EntryState.PARKED:
             return entry.lane is not None and seated[entry.lane] >= limits.at(entry.lane, number + 1)
         case EntryState.HELD:
-            return bool(facts.live) or any(other.in_order for other in facts.entries if other.slot != entry.slot)
+            keeps_retries = not facts.task.policies.retry.superseded_by_next
+            others = [other for other in facts.entries if other.slot != entry.slot]
+            waits_for = [each for each in others if each.in_order or (keeps_retries and each.kind is EntryKind.RETRY)]
+            return bool(facts.live or waits_for)
         case EntryState.ASLEEP:
             return facts.status.state is TaskState.PAUSED
         case EntryState.TIMED | EntryState.READY:

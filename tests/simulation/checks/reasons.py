@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from horae.model.entry import EntryKind
 from horae.model.events.event import Event, EventKind
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
@@ -56,11 +57,25 @@ def check_reasons(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Ite
 
 
 def _overlap(case: Case) -> bool:
-    return case.task.policies.overlap in ("skip", "queue") and bool(case.going)
+    return case.task.policies.overlap in ("skip", "queue") and (bool(case.going) or _retry_counts(case))
+
+
+def _retry_counts(case: Case) -> bool:
+    """Whether a retry of the task, which counts as running by its policy, waited at this point or came later."""
+    if case.task.policies.retry.superseded_by_next:
+        return False
+    entries = case.evidence.facts[case.task.id].entries
+    return any(entry.kind is EntryKind.RETRY for entry in entries) or any(
+        event.run_id is not None and number >= case.number and case.evidence.runs[event.run_id].attempt > 1
+        for number, event in case.story.events
+        if event.run_id in case.evidence.runs
+    )
 
 
 def _superseded(case: Case) -> bool:
-    return case.task.policies.overlap not in ("queue_all", "parallel") and not case.run.in_order
+    policies = case.task.policies
+    is_ended = policies.retry.superseded_by_next or case.run.attempt == 1
+    return is_ended and policies.overlap not in ("queue_all", "parallel") and not case.run.in_order
 
 
 def _replaced(case: Case) -> bool:
@@ -161,6 +176,7 @@ _JUSTIFIED: Final[dict[Reason, Callable[[Case], bool]]] = {
     Reason.CANCELLED: _cancelled,
     Reason.TARGET_FAILED: _ended_as(RunState.FAILED),
     Reason.DEADLINE: _ended_as(RunState.TIMED_OUT),
+    Reason.START_DEADLINE: _ended_as(RunState.SKIPPED),
     Reason.LEASE_LOST: _ended_as(RunState.LOST),
     Reason.RELEASED: _ended_as(RunState.LOST),
     Reason.SKIPPED_BY_TARGET: _ended_as(RunState.SKIPPED),

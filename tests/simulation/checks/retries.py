@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 from horae.model.events.event import EventKind
@@ -28,6 +29,36 @@ def check_retries(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Ite
             yield Violation("retry", f"event {number}: {run.id} is {run.state}, has tries left, and is not tried again")
         elif (run.state is RunState.LOST or run.id in told_again) and not _followed(evidence, run):
             yield Violation("retry", f"event {number}: {run.id} is {run.state}, and nothing came after it")
+
+
+def check_retries_that_count_as_running(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iterator[Violation]:
+    """With `superseded_by_next: false` no new occurrence starts between a failed attempt and the next one."""
+    started = {event.run_id: number for number, event in evidence.events if event.kind is EventKind.RUN_STARTED}
+    ended = {event.run_id: number for number, event in evidence.events if event.kind in ENDS}
+    told_again = {event.run_id for _, event in evidence.events if event.kind is EventKind.RUN_RETRYING}
+    for occurrence, rows in evidence.occurrences.items():
+        story = stories[occurrence.task_id]
+        if not _keeps_retries(story):
+            continue
+        others = [
+            run
+            for run in evidence.runs.values()
+            if run.task_id == occurrence.task_id and run.attempt == 1 and not run.in_order and run.id in started
+        ]
+        for before, after in pairwise(rows):
+            if before.id not in told_again or after.id not in started:
+                continue
+            for run in others:
+                if ended[before.id] < started[run.id] < started[after.id]:
+                    yield Violation("6", f"{run.id} starts while {after.id} waits and counts as running")
+
+
+def _keeps_retries(story: TaskHistory) -> bool:
+    """Whether retries counted as running all the time: an edit or a pause may have let others start."""
+    return not list(story.committed("pause")) and all(
+        not task.policies.retry.superseded_by_next and task.policies.overlap in ("skip", "queue", "queue_all")
+        for _, task in story.definitions
+    )
 
 
 def _wanted(story: TaskHistory, run: Run, number: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from horae.model.entry import EntryKind
+from horae.model.entry import CONTROL_KINDS
 from horae.model.lane import DEFAULT_LIMIT
 from horae.model.run import INITIAL_STATES, TRANSITIONS, Origin, Run, RunState
 from horae.model.task import OPEN_STATES, Task, TaskState, TaskStatus
@@ -57,7 +57,7 @@ def _doubled(moment: Snapshot) -> Iterator[str]:
     live = {(run.task_id, run.origin, run.planned) for run in moment.runs if run.live}
     seen: set[object] = set()
     for entry in moment.entries:
-        if entry.kind in (EntryKind.RESUME, EntryKind.DEADLINE):
+        if entry.kind in CONTROL_KINDS:
             continue
         occurrence = (entry.task_id, entry.origin, entry.planned)
         if (*occurrence, entry.attempt) in made:

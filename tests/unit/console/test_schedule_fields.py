@@ -25,6 +25,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ("0 9 * * 1-5", {"kind": "cron", "cron": "0 9 * * 1-5"}),
         ("every 10m between 9:00 and 18:00", {"kind": ""}),
         ("every 2 weeks on friday at 9:00", {"kind": ""}),
+        ("every weekday at 9am and saturday at 11am", {"kind": ""}),
     ],
 )
 @pytest.mark.parametrize("language", ["en", "zh"])

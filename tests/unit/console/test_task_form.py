@@ -38,6 +38,9 @@ SCHEDULES = (
     "2999-12-24 18:00",
     "2999-12-24T18:00:00Z",
     "in 20 minutes",
+    "every weekday at 9am and saturday at 11am, 10 times",
+    "每天9点，跳变时跳过；以及每周六11点 上海时间；每5分钟；北京时间",
+    "0 9 * * 1-5 and every day at 9am New York time; Berlin time",
 )
 BODIES: list[dict[str, Any]] = [
     *({"name": each, "when": each, "zone": "Europe/Berlin", **SAY} for each in SCHEDULES),

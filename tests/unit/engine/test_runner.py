@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import cast
 
 import pytest
 
 from horae.engine.active_run import ActiveRun
 from horae.engine.engine import Engine
+from horae.lifecycle.control import run_now
+from horae.lifecycle.edit import edit
+from horae.model.limits import PAYLOAD_BYTES
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.model.reason import Reason
-from horae.model.run import RunState
+from horae.model.run import Run, RunState
+from horae.model.run_input import RunInput
 from horae.model.task import Target
 from horae.ports.target import Invocation
 from horae.testing.factories import HOUR, NOON, SECOND
@@ -197,3 +202,34 @@ async def test_invocation_has_the_task_and_the_run(clock: VirtualClock) -> None:
     assert (invocation.run.planned, invocation.run.attempt) == (NOON + SECOND, 1)
     assert invocation.deadline == NOON + SECOND + task.policies.timeout
     await engine.stop()
+
+
+async def _run_with_input(clock: VirtualClock, payload: str, given: RunInput) -> tuple[Run, list[str]]:
+    """Request a run with this input, give the task that payload before it starts, and run it."""
+    seen: list[str] = []
+
+    async def act(invocation: Invocation) -> Outcome:
+        seen.append(invocation.task.payload)
+        return Succeeded()
+
+    store = FaultyStore()
+    engine = make_engine(store, ScriptedTarget(act), clock)
+    task = await add_task(store, NOON + HOUR, clock.now())
+    await store.change(task.id, None, lambda facts: run_now(facts, clock.now(), given))
+    await store.change(task.id, None, lambda facts: edit(facts, facts.task._replace(payload=payload), clock.now()))
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    (run,) = await list_runs(store, task)
+    return run, seen
+
+
+async def test_target_gets_the_payload_with_the_input_and_its_placeholders(clock: VirtualClock) -> None:
+    run, seen = await _run_with_input(clock, '{"a":1}', RunInput("merge", '{"b":"{horae.attempt}"}'))
+    assert (run.state, seen) == (RunState.SUCCEEDED, ['{"a":1,"b":"1"}'])
+
+
+async def test_input_that_no_longer_fits_fails_the_run_for_good(clock: VirtualClock) -> None:
+    payload = json.dumps({"a": "x" * (PAYLOAD_BYTES - 100)})
+    run, seen = await _run_with_input(clock, payload, RunInput("merge", json.dumps({"b": "x" * 100})))
+    assert (run.state, run.reason, seen) == (RunState.FAILED, Reason.NOT_CALLED, [])

@@ -75,8 +75,8 @@ def test_lane_below_demand_is_found_and_wide_one_is_not() -> None:
     narrow = run_forecast(*tasks, span="1h", lanes={"narrow": 1})
     (lane,) = narrow.lanes
     assert (lane.limit, lane.tasks) == (1, ("t0", "t1", "t2"))
-    assert (lane.runs, lane.peak_wanted) == (27, 3)
-    assert lane.full_share == pytest.approx(26 * 2 / 60), "the last run has only begun"
+    assert (lane.runs, lane.peak_wanted) == (28, 3)
+    assert lane.full_share == pytest.approx(55 / 60), "from the first instant on, a run follows at the end of another"
     assert lane.longest_wait >= timedelta(minutes=4)
     assert max(task.lane_wait_max for task in narrow.tasks) == lane.longest_wait
     assert find_findings(narrow, "lane_full")[0].lane == "narrow"

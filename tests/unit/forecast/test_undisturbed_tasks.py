@@ -27,6 +27,7 @@ schedules = st.sampled_from(
         "*/10 * * * * with jitter up to 1h",
         "every 11m after end",
         "every hour from 2026-03-28 21:00",
+        "every 7m and 0 * * * *",
         "RRULE:FREQ=HOURLY;BYMINUTE=0,30;BYSECOND=0",
         "in 2h",
         "now",
@@ -63,6 +64,24 @@ def test_fast_path_equals_the_engine(candidates: list[Candidate], start: datetim
     assert quick == thorough
 
 
+@pytest.mark.parametrize("overlap", ["skip", "queue", "queue_all", "replace"])
+def test_run_that_ends_when_the_next_is_due_does_not_overlap_it(overlap: str) -> None:
+    alone = run_forecast(a_task("exact", "*/5 * * * *", "5m", overlap=overlap), span="13h").tasks[0]
+    assert (alone.overlaps, alone.ran, alone.lateness_max) == (0, 156, timedelta(0))
+    beside = a_task("quick", "*/5 * * * *", 0), a_task("exact", "*/5 * * * *", "5m", overlap=overlap)
+    for capacity in (2, 3):
+        for report in run_both(*beside, span="13h", capacity=capacity):
+            assert report.tasks[1] == alone
+
+
+def test_overlap_is_decided_late_where_other_tasks_use_the_capacity() -> None:
+    """The engine decides on no entry without room for a run, so a task beside another is not undisturbed."""
+    stopped = a_task("stopped", "*/5 * * * *", "5m", max_duration="2m", overlap="queue")
+    quick, thorough = run_both(a_task("quick", "*/5 * * * *", 7), stopped, span="13h", capacity=2)
+    assert quick == thorough
+    assert quick.tasks[1].capacity_wait_max > timedelta(0)
+
+
 def undisturbed_numbers(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **question: Any) -> set[int]:
     taken: set[int] = set()
 
@@ -86,7 +105,7 @@ def test_only_undisturbed_tasks_skip_the_engine(monkeypatch: pytest.MonkeyPatch)
         a_task("rare", "0 * * * *"),
     ]
     assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch) == {0}
-    assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, capacity=5) == set(), "six might want five places"
+    assert undisturbed_numbers(*candidates, monkeypatch=monkeypatch, capacity=6) == set(), "six might want all six"
     many = a_task("many at once", "0 * * * *", overlap="parallel")
     assert undisturbed_numbers(candidates[0], many, monkeypatch=monkeypatch) == set(), (
         "it may take any number of places"

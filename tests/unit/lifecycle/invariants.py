@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise, takewhile
 
-from horae.model.entry import Entry, EntryKind, EntryState
+from horae.model.entry import CONTROL_KINDS, START_DEADLINE_SLOT, Entry, EntryKind, EntryState
 from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import OPEN_STATES, TaskState, past_of
@@ -26,6 +26,7 @@ def check(world: World) -> None:
     check_live_runs(world)
     check_entries(world)
     check_held(world)
+    check_start_deadline(world)
     check_standing(world)
     check_counts(world)
     check_notices(world)
@@ -92,7 +93,7 @@ def check_entries(world: World) -> None:
             assert not unit[-1].live
         elif entry.kind is EntryKind.DEADLINE:
             assert world.runs[entry.run_id or ""].state is RunState.WAITING
-        elif entry.origin is not Origin.BACKFILL and entry.kind is not EntryKind.RESUME:
+        elif entry.origin is not Origin.BACKFILL and entry.kind not in CONTROL_KINDS:
             assert not unit, "queued, but it has a row already"
         if _by_hand(world, entry):
             assert world.state is not TaskState.CANCELLED
@@ -107,11 +108,27 @@ def check_entries(world: World) -> None:
 
 
 def check_held(world: World) -> None:
-    """A held entry has something that releases it: a live run or an earlier backlog."""
+    """A held entry has something that releases it: a live run, an earlier backlog, or a retry that counts as running."""
+    keeps_retries = not world.task.policies.retry.superseded_by_next
     for entry in world.entries.values():
         if entry.state is EntryState.HELD:
             before = [e for e in world.entries.values() if e.in_order and e.planned < entry.planned]
+            before += [e for e in world.entries.values() if keeps_retries and e.kind is EntryKind.RETRY]
             assert world.live or any(e.state in (EntryState.TIMED, EntryState.PARKED) for e in before)
+
+
+def check_start_deadline(world: World) -> None:
+    """What waits is found at its start deadline: one entry of the task is due then, or before."""
+    within, deadline = world.task.policies.start_within, world.entries.get(START_DEADLINE_SLOT)
+    if within is None:
+        assert deadline is None
+        return
+    for entry in world.entries.values():
+        waits = entry.state in (EntryState.HELD, EntryState.PARKED)
+        if waits and entry.kind in _OCCURRENCES and entry.origin is not Origin.BACKFILL:
+            assert deadline is not None
+            assert deadline.state is EntryState.TIMED
+            assert deadline.due <= entry.due + within
 
 
 def check_standing(world: World) -> None:

@@ -68,18 +68,21 @@ class Chosen(NamedTuple):
     lane: str | None = None
     priority: int = 0
     notify_after: int = 0
+    superseded_by_next: bool = True
+    start_within: timedelta | None = None
 
     @property
     def policies(self) -> Policies:
         return Policies(
             missed=Missed(MISSED_MODES[self.mode], self.within, self.limit),
             overlap=OVERLAPS[self.overlap],
-            retry=RetryPolicy(self.attempts, self.backoff),
+            retry=RetryPolicy(self.attempts, self.backoff, superseded_by_next=self.superseded_by_next),
             give_up_after=self.give_up_after,
             guarantee=GUARANTEES[self.careful],
             max_duration=self.max_duration,
             priority=self.priority,
             notify_after=self.notify_after,
+            start_within=self.start_within,
         )
 
 

@@ -24,5 +24,7 @@ chosen = st.builds(
     max_duration=st.sampled_from([None, 2 * MINUTE]),
     lane=st.sampled_from([None, "lane", "other"]),
     priority=st.integers(-1, 1),
+    superseded_by_next=st.booleans(),
+    start_within=st.sampled_from([None, SECOND, 90 * SECOND, 5 * MINUTE]),
 )
 steps = st.builds(Step, st.sampled_from(list(STEPS)), st.integers(0, 5), st.integers(0, 11))

@@ -17,7 +17,7 @@ from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts
 from horae.model.counts import counter_deltas
-from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, EntryState
+from horae.model.entry import CLAIMABLE, CONTROL_KINDS, NEXT_SLOT, Entry, EntryKind, EntryState
 from horae.model.events.event import Event, EventKind
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
@@ -271,6 +271,7 @@ class World:
         claimant = ClaimContext(NODE, self.now, CEILING, self.routes)
         change = self.decide(lambda facts: self._fire(facts, chosen, claimant))
         assert self.entries.get(chosen.slot) != chosen or change.updated_runs, "it would come due for ever"
+        self._check_starts(change)
         return change
 
     def _fire(self, facts: Facts, entry: Entry, claimant: ClaimContext) -> Change:
@@ -278,6 +279,12 @@ class World:
         change = fire(facts, entry, self.token, claimant)
         made = frozenset(run.id for run in change.new_runs if run.id in self.runs)
         return fire(facts._replace(existing_run_ids=made), entry, self.token, claimant) if made else change
+
+    def _check_starts(self, change: Change) -> None:
+        """No run starts when its `start_within` is over, except those of a backfill."""
+        within = self.task.policies.start_within
+        started = [run for run in change.new_runs if run.live and run.origin is not Origin.BACKFILL]
+        assert all(within is None or self.now < run.due + within for run in started), "started too late"
 
     def claim_all(self) -> World:
         while self.due:
@@ -380,7 +387,7 @@ def _row(run: Run) -> str:
 
 
 def _place(entry: Entry) -> str:
-    when = clock(entry.due if entry.kind in (EntryKind.RESUME, EntryKind.DEADLINE) else entry.planned)
+    when = clock(entry.due if entry.kind in CONTROL_KINDS else entry.planned)
     if entry.span is not None:
         when = f"{clock(entry.span.first)}..{when} x{entry.span.count}"
     if entry.through is not None:

@@ -10,7 +10,7 @@ from horae.lifecycle.clock_step import replan_after_clock_step
 from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded
-from horae.schedule import Cron, Every, Once, Schedule
+from horae.schedule import AnyOf, Cron, Every, Once, Schedule
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
 MICROSECOND = timedelta(microseconds=1)
@@ -83,3 +83,9 @@ def test_task_without_a_next_occurrence_is_left_alone() -> None:
     world.pause()
     assert followed(world, hour(10)) == Change()
     assert followed(World(Once(at=hour(13))), hour(10)) == Change()
+
+
+def test_list_with_an_interval_waits_for_the_clock() -> None:
+    """Its other schedules have used the instants of the wall clock, as those of a cron have been."""
+    world = ran_until(AnyOf((Every(interval=HOUR), Cron("30 * * * *")), zone="UTC"), hour(12.5), hour(13), hour(13.5))
+    assert followed(world, hour(12.25)) == Change()

@@ -17,8 +17,9 @@ from horae.model.entry import EntryKind, EntryState
 from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, OVERLAPS, Policies
 from horae.model.reason import SENTENCES
 from horae.schedule.durations import parse_duration
+from tests.unit.lifecycle.chain_world import chain_moves
 from tests.unit.lifecycle.task_steps import SCHEDULES, STEPS, Chosen, Step, live
-from tests.unit.lifecycle.task_world import SECOND, World, hour
+from tests.unit.lifecycle.task_world import MINUTE, SECOND, World, hour
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "lifecycle.md").read_text(encoding="utf-8")
 TASKS, RUNS, STANDS = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", PAGE, re.DOTALL)
@@ -72,6 +73,8 @@ def test_the_defaults(column: int, policies: Policies) -> None:
     for name, value in defaults(policies).items():
         if isinstance(value, timedelta):
             assert parse_duration(drawn[name]) == value
+        elif isinstance(value, bool):
+            assert drawn[name] == str(value).lower()
         elif isinstance(value, float):
             assert float(drawn[name]) == value
         else:
@@ -125,7 +128,7 @@ def test_every_overlap_is_in_the_table() -> None:
 @pytest.fixture(scope="module")
 def moves() -> set[tuple[EntryKind, EntryState | None, EntryState | None]]:
     """All that happens to entries in many lives; the same ones each time, so that nothing here is left to chance."""
-    return {move for seed in range(LIVES) for move in live(*a_life(random.Random(seed))).moves}
+    return {move for seed in range(LIVES) for move in live(*a_life(random.Random(seed))).moves} | chain_moves()
 
 
 def a_life(dice: random.Random) -> tuple[Chosen, list[tuple[Step, Chosen]]]:
@@ -142,6 +145,7 @@ def a_choice(dice: random.Random) -> Chosen:
         attempts=dice.choice([1, 2, 3]),
         backoff=dice.choice([0 * SECOND, 40 * SECOND]),
         lane=dice.choice([None, "lane"]),
+        start_within=dice.choice([None, 5 * MINUTE]),
     )
 
 

@@ -17,7 +17,7 @@ from horae.lifecycle.due_backlog import (
     without_repeat,
 )
 from horae.model.task import NEW_TASK_STATUS, Task, TaskStatus, past_of
-from horae.schedule import Cron, Every, Now, Once, RRule, Schedule, due, iterate
+from horae.schedule import AnyOf, Cron, Every, Now, Once, RRule, Schedule, due, iterate
 from tests.unit.lifecycle.task_world import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND, World, hour
 
 SCHEDULES: dict[str, Schedule] = {
@@ -28,6 +28,9 @@ SCHEDULES: dict[str, Schedule] = {
     "rare": Cron(expression="0 9 1 * *", zone="America/New_York"),
     "by rule": RRule(recurrence="FREQ=DAILY;BYHOUR=9,17;BYMINUTE=0;BYSECOND=0", zone="Europe/Berlin"),
     "counted": Every(interval=MINUTE, repeat=3),
+    "several": AnyOf((Every(interval=MINUTE), Every(interval=7 * MINUTE), Cron("*/5 * * * *")), zone="Europe/Berlin"),
+    "several, spread out": AnyOf((Cron("0-9 9,10 * * *"), Cron("0 * * * 1-5")), zone="Europe/Berlin", jitter=HOUR),
+    "several, one by rule": AnyOf((RRule(recurrence="FREQ=DAILY;BYHOUR=9"), Cron("0 9 * * *")), zone="Europe/Berlin"),
 }
 
 

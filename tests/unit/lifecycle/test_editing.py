@@ -15,7 +15,7 @@ from horae.model.outcome import Waiting
 from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.run import Origin
 from horae.model.task import TaskState
-from horae.schedule import Cron, Every, Now, Once
+from horae.schedule import AnyOf, Cron, Every, Now, Once
 from tests.unit.lifecycle.task_world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
 
 HALF_HOURLY = Every(interval=HOUR / 2)
@@ -40,6 +40,17 @@ def test_edit_to_now_fires_at_the_edit() -> None:
     world.claim_at(hour(12.25) + SECOND).settle()
     assert world.ledger == ["12:15.000001 succeeded"]
     assert (world.agenda, world.status.state) == ([], TaskState.COMPLETED)
+
+
+def test_edit_to_a_list_with_now_fires_at_the_edit_and_goes_on() -> None:
+    world = World().at(hour(12.25))
+    world.edit(schedule=AnyOf((Now(), Cron("0 * * * *")), zone="UTC"))
+    assert world.agenda == ["next 12:15.000001 timed"]
+    world.claim_at(hour(12.25) + SECOND).settle()
+    assert (world.ledger, world.agenda) == (["12:15.000001 succeeded"], ["next 13:00 timed"])
+    plain = World().at(hour(12.25))
+    plain.edit(schedule=AnyOf((HALF_HOURLY, Cron("10 * * * *")), zone="UTC"))
+    assert plain.agenda == ["next 12:30 timed"]
 
 
 def test_edit_accounts_for_due_occurrences_and_fires_nothing_retroactively() -> None:

@@ -71,7 +71,7 @@ def test_notice_has_the_reason_and_the_run() -> None:
     world = lived(a_world(notify_after=1), "T")
     ended, notice = world.events[-2:]
     assert (ended.kind, notice.kind) == (EventKind.RUN_TIMED_OUT, EventKind.TASK_FAILING)
-    assert (notice.detail, notice.run_id, notice.at) == ("deadline", None, ended.at)
+    assert (notice.detail, notice.run_id, notice.at) == ("deadline", ended.run_id, ended.at)
 
 
 def test_retried_attempt_is_no_failed_occurrence() -> None:

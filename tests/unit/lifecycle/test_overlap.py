@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
+from horae.model.entry import EntryKind
 from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.policy import Missed, Overlap, RetryPolicy
 from horae.model.reason import Reason
+from horae.model.run import Origin
 from horae.schedule import Every
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour
 
@@ -237,6 +239,131 @@ class TestRetries:
         world.at(hour(13.25)).run_now()
         world.claim_all().claim_at(hour(13.5))
         assert world.ledger == ["13:00 failed target_failed", "13:00 #2 running", "13:15 running"]
+
+
+KEPT = RetryPolicy(3, 3 * HOUR, max=3 * HOUR, jitter="none", superseded_by_next=False)
+
+
+def waiting_retry(overlap: Overlap, **policies: Any) -> World:
+    """The run of 13:00 has failed; its second attempt is due at 16:00 and counts as running."""
+    world = going(overlap, retry=KEPT, **policies)
+    world.fail()
+    return world
+
+
+class TestRetriesThatCountAsRunning:
+    """`retry.superseded_by_next: false`: the overlap policy decides about an occurrence that comes due meanwhile."""
+
+    @pytest.mark.parametrize(
+        ("overlap", "ledger", "agenda"),
+        [
+            (
+                "skip",
+                ["14:00 skipped overlap", "15:00 skipped overlap"],
+                ["retry 13:00 #2 timed", "next 16:00 timed"],
+            ),
+            (
+                "queue",
+                ["15:00 skipped overlap"],
+                ["retry 13:00 #2 timed", "waiting 14:00 held", "next 16:00 timed"],
+            ),
+            ("queue_all", [], ["retry 13:00 #2 timed", "waiting 14:00..15:00 held", "next 16:00 timed"]),
+            ("parallel", ["14:00 running", "15:00 running"], ["retry 13:00 #2 timed", "next 16:00 timed"]),
+        ],
+    )
+    def test_overlap_decides(self, overlap: Overlap, ledger: list[str], agenda: list[str]) -> None:
+        world = waiting_retry(overlap).claim_at(hour(14)).claim_at(hour(15))
+        assert world.ledger == ["13:00 failed target_failed", *ledger]
+        assert world.agenda == agenda
+
+    def test_replace_ends_the_retry(self) -> None:
+        world = waiting_retry("replace").claim_at(hour(14))
+        assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped replaced", "14:00 running"]
+        assert world.agenda == ["next 15:00 timed"]
+
+    def test_replaced_retry_hands_on_its_deaths(self) -> None:
+        world = going("replace", retry=KEPT)
+        world.at(hour(14)).lose()
+        world.claim(world.next)
+        assert world.live_run.deaths == 1
+
+    def test_the_waiter_starts_after_the_retry(self) -> None:
+        world = waiting_retry("queue").claim_at(hour(14)).claim_at(hour(15))
+        world.claim(world.at(hour(16)).queued(EntryKind.RETRY)[0])
+        assert world.live_run.attempt == 2
+        assert "waiting 14:00 held" in world.agenda
+        world.settle()
+        world.claim(world.queued(EntryKind.WAITING)[0])
+        assert f"{world.live_run.planned:%H:%M}" == "14:00"
+
+    def test_the_waiter_starts_when_the_policy_no_longer_holds_it(self) -> None:
+        world = waiting_retry("queue").claim_at(hour(14))
+        world.edit(policies=World(overlap="queue", retry=PATIENT).task.policies)
+        assert "waiting 14:00 timed" in world.agenda
+
+    def test_a_lost_run_that_is_queued_again_counts(self) -> None:
+        world = going("skip", retry=KEPT)
+        world.at(hour(14)).lose()
+        world.claim(world.next)
+        assert world.ledger == ["13:00 lost lease_lost", "14:00 skipped overlap"]
+
+    def test_retries_do_not_wait_for_each_other(self) -> None:
+        world = World(overlap="skip", retry=RetryPolicy(1, superseded_by_next=False)).claim_at(hour(13))
+        world.fail()
+        world.claim_at(hour(14))
+        world.fail()
+        for run in list(world.runs.values()):
+            world.try_again(run)
+        world.claim()
+        assert len(world.live) == 1
+
+    def test_a_retry_behind_a_backlog_does_not_block_it(self) -> None:
+        """A requested retry waits for the older part of a backfill, which must not wait for it in turn."""
+        world = World(retry=RetryPolicy(1, superseded_by_next=False)).claim_at(hour(13))
+        world.settle()
+        world.at(hour(15.5)).claim_all()
+        world.settle()
+        world.backfill(hour(15), hour(15), 0)
+        world.claim_all()
+        world.fail()
+        failed = next(run for run in world.runs.values() if run.origin is Origin.BACKFILL)
+        world.backfill(hour(13), hour(14), 0)
+        world.try_again(failed)
+        world.claim_all()
+        assert (world.live_run.origin, f"{world.live_run.planned:%H:%M}") == (Origin.BACKFILL, "13:00")
+
+    def test_a_paused_retry_does_not_count(self) -> None:
+        world = waiting_retry("skip")
+        world.pause()
+        world.advance(MINUTE).run_now()
+        world.claim_all()
+        assert "13:01 running" in world.ledger
+
+    def test_run_now_is_refused_with_the_retry_that_counts(self) -> None:
+        world = waiting_retry("skip")
+        with pytest.raises(Conflict) as refusal:
+            world.run_now()
+        assert refusal.value.code == "retry_waiting"
+        (run,) = world.runs.values()
+        assert refusal.value.facts == {"id": run.id, "attempt": 2, "at": "2026-03-01 16:00:00Z"}
+
+    def test_run_now_waits_under_queue(self) -> None:
+        world = waiting_retry("queue")
+        world.advance(MINUTE).run_now()
+        world.claim_all()
+        assert "manual 13:01 held" in world.agenda
+
+    def test_run_now_replaces_the_retry(self) -> None:
+        world = waiting_retry("replace")
+        world.advance(MINUTE).run_now()
+        world.claim_all()
+        assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped replaced", "13:01 running"]
+
+    def test_a_backfill_does_not_replace_the_retry(self) -> None:
+        world = waiting_retry("replace").at(hour(13.5))
+        world.backfill(hour(13), hour(13), 0)
+        world.claim_all()
+        assert "retry 13:00 #2 timed" in world.agenda
 
 
 class TestRunNow:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict, InvalidTask
+from horae.lifecycle import control
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import ClaimContext
 from horae.model.entry import EntryKind, EntryState
 from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded, Waiting
 from horae.model.policy import Missed, MissedMode, RetryPolicy
-from horae.model.task import PauseCause, TaskState
+from horae.model.task import Pause, PauseCause, TaskState
 from horae.schedule import Every, Once
 from tests.unit.lifecycle.task_world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
 
@@ -411,3 +412,42 @@ def test_ended_task_cannot_be_paused() -> None:
         world.pause()
     assert refusal.value.code == "task_over"
     assert refusal.value.facts["state"] == "completed"
+
+
+# --- restore ---------------------------------------------------------------------------------------------------------
+
+
+def restore(world: World, before: Pause | None) -> World:
+    world.apply(control.restore_pause(world.facts, before, world.now))
+    return world
+
+
+def test_restored_pause_has_its_former_since_cause_note_and_end() -> None:
+    world = World().at(hour(12.25))
+    world.pause(cause=PauseCause.ORPHANED, note="gone", until=hour(20))
+    before, agenda = world.status.pause, world.agenda
+    world.at(hour(12.5)).pause(note="stop")
+    assert restore(world.at(hour(12.6)), before).status.pause == before
+    assert world.agenda == agenda
+    world.at(hour(12.7)).resume()
+    assert restore(world.at(hour(12.8)), before).status.pause == before
+    assert world.agenda == agenda
+    assert world.events[-1].kind is EventKind.TASK_PAUSED
+
+
+def test_restoring_no_pause_resumes_the_task() -> None:
+    world = paused()
+    assert restore(world.at(hour(12.75)), None).agenda == ["next 13:00 timed"]
+    assert (world.state, world.status.pause) == (TaskState.ACTIVE, None)
+    before = list(world.events)
+    assert restore(world, None).events == before, "it is active already"
+
+
+def test_restored_pause_that_is_over_ends_at_its_own_end() -> None:
+    world = World().at(hour(12.5))
+    world.pause(until=hour(13.5))
+    before = world.status.pause
+    world.pause(note="stop")
+    restore(world.at(hour(14.25)), before)
+    assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 14:00 timed"])
+    assert world.ledger == ["13:00 skipped paused"]

@@ -35,11 +35,14 @@ FREQUENT = (
     "*/10 2,3 * * *",
     "*/2 9-17 * * 1-5",
     "every 10 minutes from 09:00 to 18:00",
+    "every 7s and every 11s",
+    "*/5 * * * * and every 90s and every day at 02:30; 1000 times, with jitter up to 20s",
 )
 RARE = (
     "30 2 * * *",
     "every day at 02:30 with jitter up to 2h",
     "RRULE:FREQ=HOURLY;INTERVAL=5",
+    "RRULE:FREQ=HOURLY;INTERVAL=5; and 30 2 * * *; and every 7h",
     "in 3h",
     "every 5h after end",
 )

@@ -9,6 +9,7 @@ import pytest
 from horae.model.accounts.operation import (
     HEARTBEAT_TIMEOUT,
     OPERATION_RETENTION,
+    UNDO_PERIOD,
     Operation,
     OperationState,
     RefusedTask,
@@ -63,3 +64,17 @@ def test_one_operation_per_owner() -> None:
         first.record.version,
         "opn_2",
     )
+
+
+def test_operation_can_be_undone_for_a_while_after_its_end() -> None:
+    end = NOON + timedelta(minutes=1)
+    paused = FIRST._replace(state=OperationState.FINISHED, ended=end, changed=2)
+    assert paused.undo_until == end + UNDO_PERIOD
+    assert paused.can_undo(end + UNDO_PERIOD)
+    assert not paused.can_undo(end + UNDO_PERIOD + timedelta(microseconds=1))
+    assert not paused._replace(undone_by="opn_2").can_undo(end)
+    for other in (paused._replace(action="cancel"), paused._replace(changed=0), FIRST._replace(changed=2)):
+        assert other.undo_until is None
+        assert not other.can_undo(end)
+    killed = paused._replace(state=OperationState.INTERRUPTED, changed=0)
+    assert killed.can_undo(end), "its last changes were not counted"

@@ -18,11 +18,14 @@ from horae.model.policy import (
     MAX_BACKOFF,
     MAX_CATCH_UP,
     MAX_DURATION,
+    MAX_NOTIFIED,
     MAX_TIMEOUT,
     MISSED_MODES,
+    OCCASIONS,
     ONE_SHOT_POLICIES,
     OVERLAPS,
     Missed,
+    Notify,
     Policies,
     RetryPolicy,
     from_json,
@@ -45,6 +48,12 @@ policies = st.builds(
     max_duration=st.none() | durations,
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.integers(-100, 100),
+    notify=st.none()
+    | st.builds(
+        Notify,
+        st.lists(st.sampled_from(("ops", "me", "a.b-c")), min_size=1, unique=True).map(tuple),
+        st.lists(st.sampled_from(OCCASIONS), min_size=1, unique=True).map(tuple),
+    ),
 )
 
 
@@ -116,6 +125,16 @@ def test_defaults_of_once_tasks() -> None:
         (lambda: Policies(priority=-101), "bad_number"),
         (lambda: Policies(missed="latest"), "bad_policy"),  # type: ignore[arg-type]
         (lambda: Policies(retry=3), "bad_policy"),  # type: ignore[arg-type]
+        (lambda: Policies(notify="ops"), "bad_policy"),  # type: ignore[arg-type]
+        (lambda: Policies(notify=Notify(("ops",)), notify_after=0), "notify_without_incident"),
+        (lambda: Notify(()), "bad_list"),
+        (lambda: Notify(["ops"]), "bad_list"),  # type: ignore[arg-type]
+        (lambda: Notify(("ops", "ops")), "bad_list"),
+        (lambda: Notify(tuple(f"n{number}" for number in range(MAX_NOTIFIED + 1))), "bad_list"),
+        (lambda: Notify(("",)), "bad_text"),
+        (lambda: Notify((7,)), "bad_text"),  # type: ignore[arg-type]
+        (lambda: Notify(("ops",), ()), "bad_list"),
+        (lambda: Notify(("ops",), ("started",)), "bad_choice"),  # type: ignore[arg-type]
     ],
 )
 def test_invalid_policies_are_refused(make: Any, code: str) -> None:
@@ -152,6 +171,30 @@ def test_stored_policies_without_jitter_have_the_default() -> None:
     assert from_json(kept).retry.jitter == "full"
 
 
+def test_stored_policies_without_superseded_by_next_have_the_default() -> None:
+    kept = to_json(Policies(retry=RetryPolicy(superseded_by_next=False)))
+    assert not from_json(kept).retry.superseded_by_next
+
+    del kept["retry"]["superseded_by_next"]
+
+    assert from_json(kept).retry.superseded_by_next
+
+
+def test_superseded_by_next_that_is_no_boolean_is_refused() -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        RetryPolicy(superseded_by_next="no")  # type: ignore[arg-type]
+    assert refusal.value.code == "bad_choice"
+    assert refusal.value.facts["allowed"] == "true, false"
+
+
 def test_an_unknown_jitter_is_refused() -> None:
     with pytest.raises(InvalidTask):
         RetryPolicy(jitter="some")  # type: ignore[arg-type]
+
+
+def test_messages_without_incidents_need_no_threshold() -> None:
+    assert Policies(notify=Notify(("ops",), ("overdue", "succeeded")), notify_after=0).notify is not None
+
+
+def test_policies_without_notify_are_stored_as_before() -> None:
+    assert "notify" not in to_json(DEFAULT_POLICIES)

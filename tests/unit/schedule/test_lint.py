@@ -118,3 +118,21 @@ def test_fires_carry_local_time_offset_and_utc() -> None:
 def test_how_long_until_then(ahead: timedelta, en: str, zh: str) -> None:
     assert format_relative(ahead, "en") == en
     assert format_relative(ahead, "zh") == zh
+
+
+def test_warnings_of_each_schedule_of_a_list() -> None:
+    found = warnings("*/7 * * * * and 0 9 31 * *")
+    assert {"uneven_step", "skips_months"} <= found.keys()
+    assert told("every 5m and every 7m").count(told("every 5m")[0]) == 1, (
+        "a warning that two schedules share is said once"
+    )
+    assert "often" in warnings("every day at 9:00 and every day at 9:00:30 and every 8h")
+    assert "in_the_past" in warnings("every day at 9:00 and 2026-01-01 09:00")
+    assert "nothing_left" in warnings("every monday at 10:00 and every day at 9:00 until 2026-11-01")
+
+
+def test_clock_changes_of_all_schedules_of_a_list_in_order() -> None:
+    changes = told("every day at 2:30 and every day at 1:30", "America/New_York")
+    assert [each[3:13] for each in changes[:3]] == ["2027-03-14", "2027-11-07", "2028-03-12"]
+    each_zone = told("every day at 2:30 New York time and every day at 2:30 Berlin time")
+    assert [each[3:13] for each in each_zone[:2]] == ["2027-03-14", "2027-03-28"]

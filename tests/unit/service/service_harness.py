@@ -31,6 +31,7 @@ from horae.service.tasks.task_request import TaskRequest
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
 from horae.virtual_time import VirtualClock
+from tests.unit.notifiers.recording_notifier import RecordingNotifier
 
 ADA = Principal("ada")
 BOB = Principal("bob")
@@ -55,7 +56,13 @@ class ServiceHarness:
         self.writes: list[datetime | None] = []
         secrets = SecretVault(self.store, Key.random(), self.clock)
         self.service = Service(
-            self.store, self.clock, "Europe/Berlin", secrets, on_write=self.writes.append, approval_policy=gate
+            self.store,
+            self.clock,
+            "Europe/Berlin",
+            secrets,
+            on_write=self.writes.append,
+            approval_policy=gate,
+            notifier=RecordingNotifier(),
         )
         self.tasks = self.service.tasks
         # The clock does not move between two tasks, so ids rise by a counter.

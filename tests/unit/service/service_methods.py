@@ -16,6 +16,8 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.accounts.views import Views
+from horae.service.doctor import Doctor
+from horae.service.events.destinations import Destinations
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
@@ -66,9 +68,11 @@ SERVICES: Final = (
     Tokens,
     Sessions,
     Webhooks,
+    Destinations,
     PlannedRuns,
     CalendarTokens,
     Views,
+    Doctor,
 )
 
 

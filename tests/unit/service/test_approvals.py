@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
-from horae.model.accounts.principal import AGENT_QUOTAS, LOCAL, Principal
+from horae.model.accounts.principal import AGENT_LABEL, AGENT_QUOTAS, LOCAL, Principal
 from horae.model.change import Facts
 from horae.model.outcome import Failed
+from horae.model.placeholders import fill_placeholders, recognise_template
+from horae.model.policy import Policies, to_json
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.accounts.approval_policy import STRICT_POLICY, ApprovalPolicy, rejection_of
+from horae.service.accounts.approval_policy import STRICT_POLICY, ApprovalPolicy, rejection_of, with_approval
 from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Options, TaskRequest
-from horae.testing.factories import HOUR, MINUTE, NOON
+from horae.testing.factories import HOUR, MINUTE, NOON, a_run, a_task
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ServiceHarness, code_of, open_harness, refusal_of
 
 HTTP = Target("http", '{"url":"https://example.org/"}')
@@ -429,17 +431,18 @@ async def test_task_created_while_its_agent_is_stopped_is_blocked() -> None:
         assert not (await harness.tasks.page(ADA)).items
 
 
-async def test_waiting_tasks_are_listed_by_agent_in_pages() -> None:
+async def test_waiting_tasks_are_listed_in_pages() -> None:
     async with open_harness() as harness:
         robots = {name: await harness.make_member(name, agent="robot") for name in ("ada", "bob", "eve")}
         waiting = {name: await harness.tasks.create(robot, WISH) for name, robot in robots.items()}
         await harness.tasks.create(robots["ada"], WISH._replace(name="second"))
         approvals = harness.service.approvals
         first = await approvals.page(CHIEF, limit=1)
-        assert [facts.task.owner for facts in first.items] == ["ada", "ada"], "the tasks of an agent stay together"
+        assert [facts.task.id for facts in first.items] == [waiting["ada"].id]
         second = await approvals.page(CHIEF, first.after)
-        assert [facts.task.id for facts in second.items] == [waiting["bob"].id, waiting["eve"].id]
+        assert [facts.task.owner for facts in second.items] == ["bob", "eve", "ada"], "in the order of creation"
         assert second.after is None
+        assert await code_of(approvals.page(CHIEF, "not a cursor")) == "bad_page"
         await approvals.approve(CHIEF, waiting["bob"].id, digest_of(waiting["bob"]))
         bob = await harness.make_member("bob")
         assert (await approvals.page(bob)).items == ()
@@ -465,3 +468,31 @@ async def test_agents_are_listed_with_limits_and_state_in_pages() -> None:
         assert second.after is None
         bob = await harness.make_member("bob")
         assert [each.owner for each in (await agents.page(bob)).items] == ["bob"]
+
+
+def test_approval_digests_the_template() -> None:
+    """Each run has other values; what a person approved is the template, until an edit changes it."""
+    labels = ((AGENT_LABEL, "robot"),)
+    template = a_task(target=HTTP, payload='{"at":"{horae.planned}"}', labels=labels)
+    task = with_approval(recognise_template(template))
+    assert not STRICT_POLICY.awaits_approval(task)
+    assert STRICT_POLICY.awaits_approval(task._replace(payload='{"at":"{horae.last}"}'))
+    assert fill_placeholders(task, a_run(task), "key").payload == '{"at":"2026-03-01T12:00:00+00:00"}'
+
+
+def test_digest_of_a_task_without_newer_policies_stays_the_same() -> None:
+    """An upgrade must not ask for approval of what is approved already."""
+    assert set(to_json(Policies())) == {
+        "missed",
+        "overlap",
+        "retry",
+        "give_up_after",
+        "timeout",
+        "max_duration",
+        "guarantee",
+        "priority",
+        "notify_after",
+    }
+    assert set(to_json(Policies())["retry"]) == {"attempts", "backoff", "factor", "max", "jitter"}
+    task = a_task()
+    assert digest_of(task._replace(policies=Policies(start_within=HOUR))) != digest_of(task)

@@ -185,7 +185,7 @@ async def test_edit_at_an_older_version_is_refused_with_the_current_one(dry_run:
         ({"name": ""}, "bad_text"),
         ({"name": None}, "bad_text"),
         ({"when": None}, "bad_when"),
-        ({"when": ["every 1h"]}, "bad_when"),
+        ({"when": True}, "bad_when"),
         ({"lane": "x" * 201}, "bad_text"),
         ({"labels": {"": "x"}}, "bad_labels"),
         ({"payload": '"' + "x" * 300_000 + '"'}, "payload_too_large"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from horae.model.outcome import Failed
 from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
 from horae.ports.store import TaskFilter, WaitingCounts
 from horae.service.runs.overview import NeedKind, find_needs
+from horae.service.tasks.bulk import BulkReport
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
 from tests.unit.service.service_harness import ADA, BOB, ROOT, open_harness
@@ -204,9 +206,26 @@ async def test_a_dry_run_only_counts() -> None:
             called.append(task)
 
         report = await harness.service.bulk.each(ADA, TaskFilter(), note, dry_run=True)
-        assert (report, called) == ((1, 0, ()), [])
+        assert (report, called) == (BulkReport(1, 0), [])
         assert (await harness.service.bulk.each(ADA, TaskFilter(name="other"), note)).matched == 0
         assert (await harness.service.bulk.each(ADA, TaskFilter(), note)).done == len(called) == 1
+
+
+async def test_needs_are_found_among_hundreds_of_paused_tasks() -> None:
+    async with open_harness() as harness:
+        tasks = [await harness.add(name=f"task {number}") for number in range(300)]
+        for task in tasks:
+            await harness.tasks.pause(ADA, task.id)
+        for number in range(30):
+            await harness.tasks.pause(ADA, tasks[250 + number].id, cause=PauseCause.ORPHANED)
+        await harness.tasks.pause(ADA, tasks[299].id, cause=PauseCause.AWAITING_APPROVAL)
+        for who in (ADA, ROOT):
+            seen = await harness.service.overview.now(who)
+            assert seen.needs_counts == {NeedKind.ORPHANED: 30, NeedKind.AWAITING_APPROVAL: 1}
+            kinds = Counter(need.kind for need in seen.needs)
+            assert kinds == {NeedKind.ORPHANED: 20, NeedKind.AWAITING_APPROVAL: 1}
+            assert seen.needs[-1].facts.task == tasks[299]
+        assert (await harness.service.overview.now(BOB)).needs == ()
 
 
 async def test_more_than_a_page_of_tasks_are_all_deleted() -> None:

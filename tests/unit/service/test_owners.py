@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -11,11 +12,13 @@ import pytest
 
 from horae.encryption import Key
 from horae.errors import Refusal
+from horae.model.accounts.pause_change import PauseChange
 from horae.model.accounts.principal import Principal, Quotas, Role
-from horae.model.change import Facts
+from horae.model.change import Change, Facts
 from horae.model.outcome import Failed, Succeeded
+from horae.model.record import RecordWrite
 from horae.model.run import Run
-from horae.model.task import Task
+from horae.model.task import Task, TaskState
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
@@ -30,6 +33,8 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.accounts.views import Views
+from horae.service.doctor import Doctor
+from horae.service.events.destinations import Destinations
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
@@ -80,6 +85,16 @@ def _raises_if_evaluated(facts: Facts | None) -> None:
     raise AssertionError(facts)
 
 
+def _raises_if_attached(facts: Facts, _change: Change) -> Sequence[RecordWrite]:
+    """No record is attached to a change of a foreign task."""
+    raise AssertionError(facts)
+
+
+async def _raises_if_called(task: Task) -> None:
+    """An action must not be applied to a foreign task."""
+    raise AssertionError(task)
+
+
 def _wish(**fields: Any) -> TaskRequest:
     return TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")._replace(**fields)
 
@@ -92,6 +107,10 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     ),
     (Tasks, "edit"): lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine")),
     (Tasks, "pause"): lambda harness, ask: harness.tasks.pause(BOB, ask),
+    (Tasks, "restore_pause"): lambda harness, ask: harness.tasks.restore_pause(
+        BOB, PauseChange("opn_1", ask, "", 1, TaskState.ACTIVE, None, None)
+    ),
+    (Tasks, "with_attached"): lambda harness, ask: harness.tasks.with_attached(_raises_if_attached).pause(BOB, ask),
     (Tasks, "resume"): lambda harness, ask: harness.tasks.resume(BOB, ask),
     (Tasks, "cancel"): lambda harness, ask: harness.tasks.cancel(BOB, ask),
     (Tasks, "delete"): lambda harness, ask: harness.tasks.delete(BOB, ask),
@@ -216,6 +235,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Views, "all"): lambda harness: harness.service.views.all(BOB, "tasks"),
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
+    (Destinations, "page"): lambda harness: harness.service.destinations.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
     (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
     (Overviews, "hours"): lambda harness: harness.service.overview.hours(BOB, NOON, NOON + DAY),
@@ -247,6 +267,9 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Outages, "all"): "test_operator_methods_return_nothing_of_owners",
     (Outages, "at"): "test_operator_methods_return_nothing_of_owners",
     (Nodes, "all"): "test_only_an_admin_drains_nodes",
+    (Doctor, "report"): "test_only_an_admin_drains_nodes",
+    (Doctor, "latest"): "test_only_an_admin_drains_nodes",
+    (Doctor, "close"): "test_operator_methods_return_nothing_of_owners",
     (Nodes, "drain"): "test_only_an_admin_drains_nodes",
     (Nodes, "drain_host"): "test_only_an_admin_drains_nodes",
     (SecretVault, "with_records"): "test_secret_of_another_owner_is_absent",
@@ -286,6 +309,11 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (DailyQuota, "enforce"): "test_operator_methods_return_nothing_of_owners",
     (EventEncoder, "encode"): "test_operator_methods_return_nothing_of_owners",
+    (Destinations, "put"): "test_destination_of_another_owner_is_absent",
+    (Destinations, "get"): "test_destination_of_another_owner_is_absent",
+    (Destinations, "remove"): "test_destination_of_another_owner_is_absent",
+    (Destinations, "deliveries"): "test_destination_of_another_owner_is_absent",
+    (Destinations, "test"): "test_destination_of_another_owner_is_absent",
     (Webhooks, "create"): "test_webhook_of_another_owner_is_absent",
     (Webhooks, "get"): "test_webhook_of_another_owner_is_absent",
     (Webhooks, "edit"): "test_webhook_of_another_owner_is_absent",
@@ -299,6 +327,11 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Operations, "begin"): "test_operation_of_another_owner_is_absent",
     (Operations, "get"): "test_operation_of_another_owner_is_absent",
     (Operations, "cancel"): "test_operation_of_another_owner_is_absent",
+    (Operations, "act"): "test_operation_of_another_owner_is_absent",
+    (Operations, "new_log"): "test_operation_of_another_owner_is_absent",
+    (Operations, "undo"): "test_operation_of_another_owner_is_absent",
+    (Operations, "preview_undo"): "test_operation_of_another_owner_is_absent",
+    (Operations, "wait"): "test_operation_of_another_owner_is_absent",
     (Operations, "close"): "test_operator_methods_return_nothing_of_owners",
     (Events, "last"): "test_event_numbers_say_nothing_about_other_owners",
     (Events, "gap"): "test_event_numbers_say_nothing_about_other_owners",
@@ -385,6 +418,7 @@ async def make_resources_of_ada(harness: ServiceHarness) -> ForeignResources:
     await harness.service.tokens.make(CHIEF, owner="ada", name="hers", agent="robot")
     await harness.service.lanes.limit(ADA, "garden", 2)
     await harness.service.webhooks.create(ADA, "https://93.184.216.34/hook")
+    await harness.service.destinations.put(ADA, "ops", url="json://x/")
     return ForeignResources(task, failed, going)
 
 
@@ -593,6 +627,25 @@ async def test_webhook_of_another_owner_is_absent() -> None:
         assert (await webhooks.page(ROOT)).items == (hers,)
 
 
+async def test_destination_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        destinations = harness.service.destinations
+        asked: list[Callable[[str, str], Awaitable[object]]] = [
+            lambda name, owner: destinations.get(BOB, name, owner),
+            lambda name, owner: destinations.remove(BOB, name, owner),
+            lambda name, owner: destinations.deliveries(BOB, name, owner),
+            lambda name, owner: destinations.test(BOB, name, owner),
+        ]
+        for ask in asked:
+            foreign = answer_without_id(await answer_code(ask("ops", "ada")), "ops")
+            assert isinstance(foreign, tuple)
+            assert foreign == answer_without_id(await answer_code(ask("none", "ada")), "none")
+            assert foreign == answer_without_id(await answer_code(ask("ops", "bob")), "ops")
+        assert isinstance(await answer_code(destinations.put(BOB, "ops", "ada", url="json://x/")), Refusal)
+        assert [each.owner for each in (await destinations.page(ROOT)).items] == ["ada"]
+
+
 async def test_operation_of_another_owner_is_absent() -> None:
     """It affects no foreign task, and operations of one owner do not block those of another."""
 
@@ -609,7 +662,7 @@ async def test_operation_of_another_owner_is_absent() -> None:
             for who in (BOB, ADA)
         }
         absent = "opn_" + "0" * len(begun[ADA].id.removeprefix("opn_"))
-        for ask in (operations.get, operations.cancel):
+        for ask in (operations.get, operations.cancel, operations.undo, operations.preview_undo, operations.wait):
             foreign = answer_without_id(await answer_code(ask(BOB, begun[ADA].id)), begun[ADA].id)
             assert isinstance(foreign, tuple)
             assert foreign == answer_without_id(await answer_code(ask(BOB, absent)), absent)
@@ -620,6 +673,11 @@ async def test_operation_of_another_owner_is_absent() -> None:
             while (await operations.get(ADA, begun[ADA].id)).ended is None:
                 await harness.clock.pause(0)
         assert (await harness.tasks.get(ADA, mine.task.id)).status.state == "cancelled"
+        log = operations.new_log(BOB, "pause")
+        report = await operations.act(
+            BOB, OperationRequest("pause", {}, {}), TaskFilter(owner="ada"), _raises_if_called, log=log
+        )
+        assert (report.matched, report.undo) == (0, None)
 
 
 async def test_only_an_admin_drains_nodes() -> None:
@@ -638,9 +696,10 @@ async def test_only_an_admin_drains_nodes() -> None:
             assert answer_without_id(await answer_code(ask(theirs)), theirs) == answer_without_id(
                 await answer_code(ask("absent")), "absent"
             )
-        answer = await answer_code(nodes.all(BOB))
-        assert isinstance(answer, Refusal)
-        assert (answer.code, harness.writes) == ("not_allowed", [])
+        for call in (nodes.all(BOB), harness.service.doctor.report(BOB), harness.service.doctor.latest(BOB)):
+            answer = await answer_code(call)
+            assert isinstance(answer, Refusal)
+            assert (answer.code, harness.writes) == ("not_allowed", [])
         assert [node.draining for node in await harness.store.nodes()] == [False]
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
@@ -709,6 +768,7 @@ async def test_operator_methods_return_nothing_of_owners() -> None:
         await harness.service.secrets.check()
         await harness.service.webhooks.close()
         await harness.service.operations.close()
+        await harness.service.doctor.close()
         answers = [
             await outages.record_start(),
             await outages.all(),
@@ -721,7 +781,7 @@ async def test_operator_methods_return_nothing_of_owners() -> None:
             harness.service.audit.row(Principal("nobody"), "task.create", "tsk_1"),
         ]
         for word in ("ada", mine.task.id, "roses", "token", "secret words"):
-            assert word not in repr(answers)
+            assert not re.search(rf"\b{word}\b", repr(answers))
 
 
 async def test_agents_of_another_owner_are_not_shown_or_limited() -> None:

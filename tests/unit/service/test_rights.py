@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.errors import NotAllowed, NotFound, Refusal
+from horae.model.accounts.pause_change import PauseChange
 from horae.model.accounts.principal import LOCAL, SCOPES_OF, Principal, Role, Scope
 from horae.model.outcome import Failed
 from horae.model.run import Run
-from horae.model.task import Task
+from horae.model.task import Pause, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
@@ -23,6 +24,8 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.accounts.views import Views
+from horae.service.doctor import Doctor
+from horae.service.events.destinations import Destinations
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
 from horae.service.runs.explanations import Explanations
@@ -94,6 +97,10 @@ def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any
     return Call(needs, lambda harness, who, things: ask(harness.service.webhooks, who, things.webhook))
 
 
+def _destinations(needs: Scope, ask: Callable[[Destinations, Principal, str], Awaitable[Any]]) -> Call:
+    return Call(needs, lambda harness, who, things: ask(harness.service.destinations, who, things.owner))
+
+
 async def _each(harness: ServiceHarness, who: Principal) -> Any:
     return await harness.service.bulk.each(who, TaskFilter(), lambda task: harness.tasks.get(who, task.id))
 
@@ -118,6 +125,12 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Tasks, "edit"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.edit(who, task, Edits(name="other"))),
     (Tasks, "pause"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.pause(who, task)),
+    (Tasks, "restore_pause"): _tasks(
+        Scope.WRITE,
+        lambda tasks, who, task: tasks.restore_pause(
+            who, PauseChange("opn_1", task, "", 1, TaskState.PAUSED, Pause(NOON), None)
+        ),
+    ),
     (Tasks, "resume"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.resume(who, task)),
     (Tasks, "cancel"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.cancel(who, task)),
     (Tasks, "delete"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.delete(who, task)),
@@ -217,6 +230,19 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Webhooks, "edit"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.edit(who, hook, note="x")),
     (Webhooks, "rotate"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.rotate(who, hook)),
     (Webhooks, "remove"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.remove(who, hook)),
+    (Destinations, "put"): Call(
+        Scope.WRITE,
+        lambda harness, who, things: harness.service.destinations.put(who, "ops", things.owner, url="json://x/"),
+    ),
+    (Destinations, "get"): _destinations(Scope.READ, lambda all_of, who, owner: all_of.get(who, "ops", owner)),
+    (Destinations, "deliveries"): _destinations(
+        Scope.READ, lambda all_of, who, owner: all_of.deliveries(who, "ops", owner)
+    ),
+    (Destinations, "test"): _destinations(Scope.WRITE, lambda all_of, who, owner: all_of.test(who, "ops", owner)),
+    (Destinations, "remove"): _destinations(Scope.WRITE, lambda all_of, who, owner: all_of.remove(who, "ops", owner)),
+    (Destinations, "page"): Call(
+        Scope.READ, lambda harness, who, _: harness.service.destinations.page(who), owned=False
+    ),
     (Webhooks, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.webhooks.page(who), owned=False),
     (Tasks, "find_by_key"): Call(
         Scope.READ, lambda harness, who, _: harness.tasks.find_by_key(who, "roses"), owned=False
@@ -273,6 +299,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Nodes, "drain_host"): Call(
         Scope.ADMIN, lambda harness, who, _: harness.service.nodes.drain_host(who, "north"), owned=False
     ),
+    (Doctor, "report"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.doctor.report(who), owned=False),
+    (Doctor, "latest"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.doctor.latest(who), owned=False),
     (Views, "get"): Call(Scope.READ, lambda harness, who, _: _get_view(harness, who), owned=False),
     (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
     (Views, "save"): Call(
@@ -320,6 +348,11 @@ ELSEWHERE: Final = frozenset(
         (Operations, "begin"),  # these go on by themselves: test_operations.py
         (Operations, "get"),
         (Operations, "cancel"),
+        (Operations, "act"),  # test_undo.py: who may act and undo
+        (Operations, "new_log"),
+        (Operations, "undo"),
+        (Operations, "preview_undo"),
+        (Operations, "wait"),
         (Approvals, "pause_revoked"),  # after a token was revoked: test_fire_rights.py
         (Approvals, "approve"),  # test_approvals.py: who may approve
         (Approvals, "reject"),  # test_approvals.py: who may reject
@@ -358,6 +391,7 @@ UNASKED: Final = frozenset(
         "seal",
         "set_agent_spent",
         "unblock_for_quota",
+        "with_attached",
         "with_condition",
         "with_records",
         "withdraw",
@@ -401,6 +435,7 @@ async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
     await harness.service.secrets.grant(chief, "token", "robot")
     await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
+    await harness.service.destinations.put(chief, "ops", url="json://x/")
     return CallSubject(owner, task.id, run.id, token.id, webhook.id, opened.session.id)
 
 
@@ -422,6 +457,7 @@ NOTHING_THERE: Final = frozenset(
         "no_such_session",
         "no_such_token",
         "no_such_webhook",
+        "no_such_destination",
         "no_such_owner",
         "foreign_owner",
     }

@@ -8,14 +8,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from horae.errors import Conflict, InvalidSchedule, InvalidTask, NotFound, StoreError
+from horae.errors import Conflict, InvalidSchedule, InvalidTask, NotAllowed, NotFound, StoreError
 from horae.lifecycle.explain import Verdict
 from horae.lifecycle.settle import settle
 from horae.model.accounts.principal import Principal
 from horae.model.ids import run_id
 from horae.model.limits import BULK_TASKS
+from horae.model.reason import Reason
 from horae.model.run import Origin, RunState
-from horae.model.task import Target, Task, TaskState
+from horae.model.task import Target, Task, TaskPast, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.schedule import Every, Once
 from horae.service.runs.explanations import Explanations
@@ -27,6 +28,7 @@ from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_settlement
 from horae.virtual_time import VirtualClock
 from tests.unit.engine.engine_setup import FaultyStore, as_store
+from tests.unit.service.service_harness import CHIEF, open_harness
 
 ADA = Principal("ada")
 BOB = Principal("bob")
@@ -309,3 +311,38 @@ async def test_why_reads_the_ledger_the_agenda_and_the_schedule() -> None:
     answer = await desk.explanations.why(ADA, task.id, NOON + HOUR)
     assert (answer.verdict, [each.id for each in answer.runs]) == (Verdict.RAN, [run.id])
     assert (await desk.runs.get(ADA, run.id)).state is RunState.SUCCEEDED
+
+
+# --- tasks that bring their past along ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("principal", [ADA, Principal("root", admin=True, agent="robot")])
+async def test_past_of_a_task_is_refused_to_others_than_admins(principal: Principal) -> None:
+    async with open_harness() as harness:
+        request = TaskRequest("x", "every 1h", TARGET, zone="UTC", past=TaskPast(created=NOON - HOUR))
+        with pytest.raises(NotAllowed) as refusal:
+            await harness.tasks.create(principal, request)
+        assert refusal.value.code == "past_not_allowed"
+
+
+@pytest.mark.parametrize(("principal", "trusted"), [(CHIEF, False), (ADA, True)])
+async def test_admins_imports_and_plans_bring_the_past_of_a_task(principal: Principal, trusted: bool) -> None:  # noqa: FBT001
+    async with open_harness() as harness:
+        past = TaskPast(NOON - 5 * HOUR, 2, NOON - 3 * HOUR, NOON - 2.5 * HOUR)
+        request = TaskRequest("x", "every 1h 9 times", TARGET, zone="UTC", past=past, trusted_past=trusted)
+        task = await harness.tasks.create(principal, request)
+        facts = await harness.store.facts(task.id, None)
+        assert facts is not None
+        assert (facts.task.created, facts.status.counted, facts.status.last_end) == past[:3]
+        (run,) = await harness.claim()
+        assert run.planned == NOON
+        rows = await harness.store.runs(RunFilter(task_id=task.id))
+        assert [(row.reason, row.span and row.span.count) for row in rows.items] == [(None, None), (Reason.MERGED, 2)]
+
+
+async def test_past_counts_only_when_the_task_is_made() -> None:
+    async with open_harness() as harness:
+        request = TaskRequest("x", "every 1h", TARGET, zone="UTC", key="k")
+        before = await harness.tasks.declare(CHIEF, request)
+        after = await harness.tasks.declare(CHIEF, request._replace(past=TaskPast(created=NOON - HOUR)))
+        assert before == after

@@ -42,6 +42,10 @@ _NEWER_COLUMNS: Final = {
 """Expressions for columns of an older version."""
 
 
+_NEWER_FIELDS: Final = [None]
+"""Fields of entries and runs that the older version did not have: the input."""
+
+
 def copy_statement(table: str, columns: list[str], older: str, newer: str) -> str:
     """Return the statement that copies a table of this version into one of an older version; both by their prefixes."""
     source = ", ".join(_NEWER_COLUMNS.get((table, name), name).format(newer=newer) for name in columns)
@@ -55,11 +59,27 @@ def rows_of(store: str) -> str:
 
 
 def read_before(store: str) -> dict[str, Any]:
-    """Return the data as the older version read them, with the present name of the one renamed reason."""
+    """Return the data as the older version read them, with the present name of the one renamed reason, and the fields
+    that entries and runs have now."""
     text = (DATA / f"{store}.json").read_text(encoding="utf-8")
     assert text.count('"gate_closed"') == 2, "the run, and the event about it"
     found: dict[str, Any] = json.loads(text.replace('"gate_closed"', '"skipped_by_target"'))
-    return found
+    rows = [*found["part runs"], *(row for facts in found["part tasks"] for row in (*facts[2], *facts[3]))]
+    for row in rows:
+        row += _NEWER_FIELDS
+    return _with_chains(found)
+
+
+def _with_chains(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with what chains added: no successors, no place in a chain, no chain rows."""
+    for task, _, entries, live, *_ in found["part tasks"]:
+        task.append([])
+        for each in (*entries, *live):
+            each.append(None)
+    for run in found["part runs"]:
+        run.append(None)
+    found["count_parts"]["chains"] = 0
+    return {**found, "part chains": []}
 
 
 async def read_now(store: FullStore) -> dict[str, Any]:

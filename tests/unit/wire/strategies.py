@@ -16,6 +16,7 @@ from horae.model.policy import (
     MAX_TIMEOUT,
     MISSED_MODES,
     OVERLAPS,
+    RETRY_JITTERS,
     Missed,
     Policies,
     RetryPolicy,
@@ -56,6 +57,8 @@ policies: Final = st.builds(
         lengths(MAX_BACKOFF, timedelta(0)),
         st.floats(1, 100) | st.integers(1, 100),
         lengths(MAX_BACKOFF, timedelta(0)),
+        st.sampled_from(RETRY_JITTERS),
+        st.booleans(),
     ),
     give_up_after=st.none() | st.integers(1, 1_000_000),
     timeout=lengths(MAX_TIMEOUT),
@@ -63,6 +66,7 @@ policies: Final = st.builds(
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.integers(-100, 100),
     notify_after=st.integers(0, 1_000_000),
+    start_within=st.none() | lengths(MAX_DURATION),
 )
 targets: Final = st.one_of(
     st.builds(lambda name: read_target({"function": name}), words),

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
+from horae.model.placeholders import check_placeholders, recognise_template
 from horae.model.task import Target
 from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
+from horae.testing.factories import a_task
 from horae.wire.pointers import pointer_to
 
 URL = "https://example.com/"
@@ -39,4 +41,19 @@ def test_refusal_of_a_target_points_at_its_field(kind: str, spec: dict[str, Any]
     kinds = TargetKinds(read_settings({"HORAE_COMMAND_ALLOW": "date"}))
     with pytest.raises(Refusal) as refused:
         kinds.check(Target(kind, json.dumps(spec)), "{}")
+    assert pointer_to(refused.value) == pointer
+
+
+@pytest.mark.parametrize(
+    ("payload", "spec", "pointer"),
+    [
+        ({"a": ["{horae.x}"]}, {"url": URL}, "/payload/a/0"),
+        ({}, {"url": URL, "headers": {"X-A": "{horae.x}"}}, "/target/headers/X-A"),
+        ({}, {"url": URL + "{horae.key}"}, "/target/url"),
+    ],
+)
+def test_refusal_of_a_placeholder_points_at_its_text(payload: Any, spec: dict[str, Any], pointer: str) -> None:
+    task = a_task(payload=json.dumps(payload), target=Target("http", json.dumps(spec)))
+    with pytest.raises(Refusal) as refused:
+        check_placeholders(recognise_template(task))
     assert pointer_to(refused.value) == pointer

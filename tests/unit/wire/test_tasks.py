@@ -22,8 +22,10 @@ from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, a
 from horae.wire.policies import policies_json
 from horae.wire.policies import read_policies as policies_of
 from horae.wire.tasks import (
+    AFTER_FIELDS,
     DEFINITION_FIELDS,
     EDITABLE_FIELDS,
+    PAST,
     READ_ONLY_FIELDS,
     SHORT_TARGETS,
     definition_json,
@@ -87,7 +89,7 @@ def test_an_unknown_field_is_refused_and_the_nearest_one_comes_first(said: str, 
     assert (refusal.code, refusal.facts["name"]) == ("unknown_field", said)
     offered = str(refusal.facts["allowed"]).split(", ")
     assert offered[0] == nearest
-    assert set(offered) == {*DEFINITION_FIELDS, *SHORT_TARGETS}
+    assert set(offered) == {*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, *SHORT_TARGETS}
     assert said in refusal.message
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ...model.change import Facts
+from ...model.events.trigger_fields import DETAILS_KEY
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run
 from ...model.task import Task
@@ -45,11 +46,6 @@ def _edit_time(task: Task) -> datetime | None:
         return None if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-DETAILS_KEY: Final = "compat"
-"""Key of the descriptive fields; surfaces show them as fields of their own, and readers of a schedule's event find them
-here."""
 
 
 def read_payload(value: object) -> dict[str, Any]:

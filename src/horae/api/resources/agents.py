@@ -44,7 +44,7 @@ async def list_agents(request: Request, principal: Principal, *, limit: Limit = 
     "/approvals",
     Operation(
         "list_approvals",
-        "Tasks of agents that wait for approval, by agent; a page looks at 50 agents, and may be empty and still have a next one",
+        "Tasks of agents that wait for approval, in the order of creation",
         "ReviewPage",
     ),
 )

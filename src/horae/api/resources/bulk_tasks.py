@@ -170,7 +170,8 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
         except NotFound:
             title = ""
         refused.append({"task_id": name, "task": title, "code": code, "detail": _REFUSED_BEFORE[lang]})
-    return json_response({"matched": ids["matched"], "done": ids["done"], "refused": refused, "dry_run": False})
+    data = {"matched": ids["matched"], "done": ids["done"], "refused": refused, "undo": ids.get("undo")}
+    return json_response({**data, "dry_run": False})
 
 
 @routes.post(
@@ -183,7 +184,8 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
         also={202: "Operation"},
         description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
         'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
-        f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
+        f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once. "
+        "A pause or resume that changed a task can be undone: `undo` is the id of its operation.",
     ),
 )
 @idempotent(None, _replay_report)
@@ -198,21 +200,22 @@ async def act_on_tasks(
     task_filter = _read_filter(body)
     # Checked also when no task matches: a caller without the scope is always refused.
     principal.require_scope(scope_for(body.get("action")))
-    action = action_of(request, principal, service_for(request, dry_run=is_dry_run).tasks, body)
     service = app_context(request).service
+    log = None if is_dry_run else service.operations.new_log(principal, body.get("action"))
+    action = action_of(request, principal, service_for(request, dry_run=is_dry_run).tasks, body, log)
     prefers = prefers_async(request)
+    order = OperationRequest(body["action"], body.get("filter") or {}, body.get("arguments") or {})
     if not is_dry_run and (prefers or await exceeds_synchronous(service.tasks, principal, task_filter)):
-        order = OperationRequest(body["action"], body.get("filter") or {}, body.get("arguments") or {})
         operation = await service.operations.begin(
-            principal, order, task_filter, action, permission_check(request, principal)
+            principal, order, task_filter, action, permission_check(request, principal), log=log
         )
         store_ids(request, operation=operation.id)
         applied = {"Preference-Applied": RESPOND_ASYNC} if prefers else {}
         headers = {"Location": f"/v1/operations/{operation.id}", **applied}
         return json_response(operation_json(operation, request_language(request)), 202, headers)
-    report = await service.bulk.each(principal, task_filter, action)
+    report = await service.operations.act(principal, order, task_filter, action, log=log)
     refused = [(each.task.id, each.refusal.code) for each in report.refused]
-    store_ids(request, matched=report.matched, done=report.done, refused=refused)
+    store_ids(request, matched=report.matched, done=report.done, refused=refused, undo=report.undo)
     return json_response({**bulk_json(report, request_language(request)), "dry_run": is_dry_run})
 
 

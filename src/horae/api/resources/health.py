@@ -14,6 +14,7 @@ from ...web.language import request_language
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
+from ...wire.instants import utc
 from ...wire.problems import public_error_json
 from ..openapi import Operation
 
@@ -58,6 +59,7 @@ async def readyz(request: Request) -> Response:
     data: dict[str, Any] = {
         "status": "ready" if ready else "not ready",
         "version": __version__,
+        "now": utc(app_context(request).clock.now()),
         "parts": state.readiness._asdict(),
         "clock_steps": state.steps_json(),
         "problem": public_error_json(state.problem, request_language(request)),

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...model.accounts.principal import Principal
+from ...model.accounts.principal import Principal, Scope
 from ...service.tasks.operations import scope_for
-from ...web.idempotency import Ids, idempotent
+from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.pagination import decode_cursor, page_response
 from ...web.parameters import Path
@@ -17,6 +17,8 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.operations import operation_json
+from ...wire.overview import bulk_json
+from ..bulk_actions import permission_check
 from ..openapi import Operation
 from ..parameters import Cursor, DryRun, Limit, service_for
 
@@ -64,3 +66,38 @@ async def cancel_operation(
 ) -> Response:
     operation = await service_for(request, dry_run=dry_run).operations.cancel(principal, operation_id)
     return json_response(operation_json(operation, request_language(request)), 202)
+
+
+async def _replay_undo(request: Request, principal: Principal, ids: Ids) -> Response:
+    operation = await app_context(request).service.operations.get(principal, ids["operation"])
+    return json_response(
+        operation_json(operation, request_language(request)), 202, {"Location": f"/v1/operations/{operation.id}"}
+    )
+
+
+@routes.post(
+    "/{operation_id}/undo",
+    Operation(
+        "undo_operation",
+        "Undo a bulk pause or resume: give each task that it changed the pause that it had before",
+        "Operation",
+        status=202,
+        also={200: "BulkReport"},
+        problems=(404, 409),
+        description="The undo is an operation of its own (`Location`). It leaves a task alone that was changed since, and lists "
+        "it in `refusals`. Possible once, in the 15 minutes after the end (`undo_until`); an undo that was cancelled or "
+        "interrupted can be repeated, for the rest. A dry run is answered at once, with the number of tasks that would be restored.",
+    ),
+)
+@idempotent(Scope.WRITE, _replay_undo)
+async def undo_operation(
+    request: Request, principal: Principal, operation_id: OperationId, *, dry_run: DryRun = False
+) -> Response:
+    service = app_context(request).service
+    if dry_run:
+        report = await service.operations.preview_undo(principal, operation_id)
+        return json_response({**bulk_json(report, request_language(request)), "dry_run": True})
+    operation = await service.operations.undo(principal, operation_id, permission_check(request, principal))
+    store_ids(request, operation=operation.id)
+    headers = {"Location": f"/v1/operations/{operation.id}"}
+    return json_response(operation_json(operation, request_language(request)), 202, headers)

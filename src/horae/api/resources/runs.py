@@ -28,9 +28,10 @@ from ...web.request_context import app_context
 from ...web.responses import encode_json, json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
+from ...wire.run_inputs import read_input
 from ...wire.runs import line_json
 from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
-from ..openapi import CALLBACK, Operation
+from ..openapi import CALLBACK, RUN_NOW, Operation
 from ..parameters import (
     Cursor,
     DryRun,
@@ -208,9 +209,16 @@ async def cancel_run(request: Request, principal: Principal, run_id: RunId, *, d
 )
 @idempotent(Scope.RUN, _replay_retry)
 async def retry_run(
-    request: Request, principal: Principal, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
+    request: Request,
+    principal: Principal,
+    run_id: RunId,
+    body: Annotated[Any, Body("Retry", "body", example=RUN_NOW, optional=True)],
+    *,
+    dry_run: DryRun = False,
+    include: Include = None,
 ) -> Response:
-    facts = await service_for(request, dry_run=dry_run).runs.retry(principal, run_id)
+    given = read_input(body.get("input"))
+    facts = await service_for(request, dry_run=dry_run).runs.retry(principal, run_id, given)
     store_ids(request, task=facts.task.id)
     return json_response(
         await render_task(request, principal, facts, request_language(request), parse_include(include)), 202

@@ -31,9 +31,10 @@ from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
 from ...wire.previews import preview_json
 from ...wire.review import review_json
+from ...wire.run_inputs import read_input
 from ...wire.runs import why_json
 from ..create_task import set_trace_links
-from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, REJECT, RESUME, SKIP, Operation
+from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, REJECT, RESUME, RUN_NOW, SKIP, Operation
 from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
 
 routes: Final = RouteGroup("/v1/tasks/{task_id}", "tasks")
@@ -156,19 +157,29 @@ async def run_task(
     request: Request,
     principal: Principal,
     task_id: TaskId,
-    _body: Annotated[Any, Body("RunNow", "body", optional=True)],
+    body: Annotated[Any, Body("RunNow", "body", example=RUN_NOW, optional=True)],
     *,
     dry_run: DryRun = False,
 ) -> Response:
     before = await _load_expected(request, principal, task_id)
     task_id = before.task.id
-    planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(principal, task_id)
+    planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(
+        principal, task_id, read_input(body.get("input")), chain=_read_chain(body)
+    )
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
     if not dry_run:
         set_trace_links(request, trace)
     store_ids(request, run=name, trace=trace)
     return _queued_response(before, name, trace)
+
+
+def _read_chain(body: Any) -> bool:
+    """Return whether the end of the run starts the tasks that run after this one; the default."""
+    chain = body.get("chain", True)
+    if not isinstance(chain, bool):
+        raise refuse("bad_policy", name="chain", value=chain, wanted="true or false")
+    return chain
 
 
 @routes.post(
@@ -226,7 +237,9 @@ async def backfill_task(
     if first is None or last is None or not isinstance(again, bool):
         raise refuse("bad_policy", name="again", value=again, wanted="true or false")
     last = min(last, now)
-    facts = await _conditional_tasks(request, dry_run=dry_run).backfill(principal, task_id, first, last, again=again)
+    facts = await _conditional_tasks(request, dry_run=dry_run).backfill(
+        principal, task_id, first, last, again=again, given=read_input(body.get("input")), chain=_read_chain(body)
+    )
     number = compute_backfill(before, first, last, listed=0).number
     store_ids(request, count=number)
     rendered = await render_task(request, principal, facts, request_language(request), parse_include(include))

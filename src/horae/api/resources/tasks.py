@@ -35,6 +35,7 @@ from ..openapi import EDIT, IF_MATCH, IF_NONE_MATCH, NEW_TASK, Operation
 from ..parameters import (
     Cursor,
     DryRun,
+    Force,
     Include,
     Label,
     Limit,
@@ -217,9 +218,11 @@ async def edit_task(
         headers=(IF_MATCH,),
     ),
 )
-async def delete_task(request: Request, principal: Principal, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+async def delete_task(
+    request: Request, principal: Principal, task_id: TaskId, *, force: Force = False, dry_run: DryRun = False
+) -> Response:
     service = service_for(request, dry_run=dry_run)
-    await service.tasks.with_condition(precondition_check(request)).delete(principal, task_id)
+    await service.tasks.with_condition(precondition_check(request)).delete(principal, task_id, force=force)
     return no_content()
 
 

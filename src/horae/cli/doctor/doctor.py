@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,70 +12,74 @@ from ..output.printer import Printer
 from ..output.styled_text import Style, StyledText, cell_width, terminal_width
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from .machine_checks import Check
+    from ...ports.doctor import Check
+    from ...runtime.deployment_examiner import DeploymentExaminer
+    from ...settings import Settings
+    from .http_checks import ServerFindings
 
-_SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning": ("!", "odd"), "error": ("✕", "bad")}
+_SIGNS: Final[dict[str, tuple[str, Style]]] = {
+    "ok": ("✓", "good"),
+    "warning": ("!", "odd"),
+    "error": ("✕", "bad"),
+    "skipped": ("–", "dim"),
+}
 
 
 @click.command("doctor", cls=Command)
 def doctor(out: Printer) -> None:
     """Check this deployment for problems; exit code 1 when there is an error."""
-    found = _run_checks(out)
+    here, of_server = _run_checks(out)
+    found = [*here, *(of_server or ())]
     errors = sum(each.grade == "error" for each in found)
     warnings = sum(each.grade == "warning" for each in found)
     if out.json:
-        out.data({"errors": errors, "warnings": warnings, "checks": [_shape(out, each) for each in found]})
+        checks = [_shape(out, each) for each in here]
+        server_checks = None if of_server is None else [_shape(out, each) for each in of_server]
+        out.data({"errors": errors, "warnings": warnings, "checks": checks, "server_checks": server_checks})
     else:
-        for each in found:
+        for each in here:
             _show(out, each)
+        if of_server is not None:
+            out.line(("  ", out.translate(words.ON_THE_SERVER)))
+            for each in of_server:
+                _show(out, each)
         out.line(("  ", out.translate(words.VERDICT, errors=errors, warnings=warnings)))
     if errors:
         raise click.exceptions.Exit(1)
 
 
-def _run_checks(out: Printer) -> list[Check]:
+def _run_checks(out: Printer) -> tuple[Sequence[Check], Sequence[Check] | None]:
+    """Return the checks that this process makes, and those that a server has made of itself; None: at a store."""
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
+    from ...doctor.machine_checks import ClockReading, check_python, check_settings  # noqa: PLC0415
     from ...errors import HoraeError  # noqa: PLC0415
-    from ...runtime.process_settings import store_url  # noqa: PLC0415
-    from ...runtime.store_status import driver_of  # noqa: PLC0415
-    from ...runtime.stores import is_on_server  # noqa: PLC0415
-    from ...runtime.unused_settings import find_unused_settings  # noqa: PLC0415
-    from ..session.open_store import process_zone  # noqa: PLC0415
-    from .machine_checks import (  # noqa: PLC0415
-        ClockReading,
-        check_clock,
-        check_machine,
-        check_python,
-        check_settings,
-        check_unused_settings,
-        check_zones,
+    from ...runtime.deployment_examiner import (  # noqa: PLC0415
+        UNLIMITED,
+        Deployment,
+        DeploymentExaminer,
+        driver_versions,
     )
+    from ...runtime.process_settings import process_zone, store_url  # noqa: PLC0415
+    from ...runtime.stores import DEFAULT_STORE  # noqa: PLC0415
+    from ..session.interruptible import run_interruptible  # noqa: PLC0415
 
     clock = SystemClock()
     before = ClockReading.read(clock)
     try:
         settings = out.settings
     except HoraeError as error:
-        return [check_python(), check_settings(error)]
-    url, remote = store_url(settings), _check_http_server(out)
-    if isinstance(remote, list):
-        folder, of_store = None, remote
-    else:
-        folder, of_store = (None, _check_database_server(out, url)) if is_on_server(url) else _check_store(out)
-    return [
-        check_python(driver_of(url) if is_on_server(url) else None),
-        check_settings(settings),
-        *check_unused_settings(find_unused_settings(settings, os.environ)),
-        *of_store,
-        check_clock(before, ClockReading.read(clock)),
-        check_zones(process_zone(None, settings)),
-        *check_machine(folder),
-    ]
+        return [check_python(driver_versions(DEFAULT_STORE)), check_settings(error)], None
+    remote = _check_http_server(out)
+    deployment = Deployment(store_url(settings), settings, process_zone(None, settings))
+    examiner = DeploymentExaminer(deployment, clock, UNLIMITED, checks_disk=remote is None)
+    if remote is not None:
+        return run_interruptible(examiner.assemble(remote.checks, before)), remote.of_server
+    return run_interruptible(examiner.assemble(_check_store(examiner, settings), before)), None
 
 
-def _check_http_server(out: Printer) -> list[Check] | None:
+def _check_http_server(out: Printer) -> ServerFindings | None:
     """Return the checks of the HTTP server that commands use; None where they use a store."""
     from ...errors import HoraeError  # noqa: PLC0415
     from ..session.servers import server_of  # noqa: PLC0415
@@ -84,9 +87,9 @@ def _check_http_server(out: Printer) -> list[Check] | None:
     try:
         server = server_of(out)
     except HoraeError as error:
-        from .http_checks import connection_failure  # noqa: PLC0415
+        from .http_checks import ServerFindings, connection_failure  # noqa: PLC0415
 
-        return [connection_failure(error)]
+        return ServerFindings([connection_failure(error)])
     if server is None:
         return None
     from .http_checks import check_server  # noqa: PLC0415
@@ -94,89 +97,42 @@ def _check_http_server(out: Printer) -> list[Check] | None:
     return check_server(server, out)
 
 
-def _check_database_server(out: Printer, url: str) -> list[Check]:
-    from ...clock import SystemClock  # noqa: PLC0415
+def _check_store(examiner: DeploymentExaminer, settings: Settings) -> Sequence[Check]:
+    """Look at the store before it is opened: one that does not exist is not created, and a damaged one not touched."""
     from ...errors import StoreError  # noqa: PLC0415
-    from ...runtime.store_status import read_server_status  # noqa: PLC0415
     from ..session.interruptible import run_interruptible  # noqa: PLC0415
-    from ..session.open_store import display_location, run_with_existing_app  # noqa: PLC0415
-    from .server_checks import check_database_server, check_encryption, refused_store  # noqa: PLC0415
-    from .store_checks import check_store  # noqa: PLC0415
+    from ..session.open_store import run_with_existing_app  # noqa: PLC0415
 
+    survey = run_interruptible(examiner.survey_store())
+    if not survey.can_open:
+        return survey.checks
     try:
-        server = run_interruptible(read_server_status(url, SystemClock()))
-        found = [] if server is None else [*check_database_server(server, out.settings), *check_encryption(url)]
-        if server is not None and server.schema:
-            found += run_with_existing_app(out.settings, lambda app: check_store(app, out.settings, None, server))
+        return run_with_existing_app(settings, lambda app: examiner.examine_after(survey, app.service))
     except StoreError as error:
-        return [refused_store(error, display_location(out.settings))]
-    return found
-
-
-def _check_store(out: Printer) -> tuple[Path, list[Check]]:
-    from pathlib import Path  # noqa: PLC0415
-
-    from ...errors import StoreError  # noqa: PLC0415
-    from ...message import Message  # noqa: PLC0415
-    from ...runtime.process_settings import store_url  # noqa: PLC0415
-    from ...runtime.stores import sqlite_path  # noqa: PLC0415
-    from ..session.open_store import (  # noqa: PLC0415
-        display_location,
-        find_access_problem,
-        run_with_existing_app,
-    )
-    from .machine_checks import escape_braces, make_check  # noqa: PLC0415
-    from .server_checks import refused_store  # noqa: PLC0415
-    from .store_checks import check_file, check_store  # noqa: PLC0415
-
-    found = sqlite_path(store_url(out.settings))
-    path = None if found is None else Path(found).absolute()
-    if path is not None and not path.exists():
-        return path.parent, [make_check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
-    obstacle = None if path is None else find_access_problem(path)
-    if path is not None and obstacle is not None:
-        refusal = obstacle.refusal()
-        message = Message(*(refusal.in_language(each).message for each in ("en", "zh")))
-        fix = Message(*(refusal.in_language(each).hint for each in ("en", "zh")))
-        return path.parent, [make_check("store", "error", escape_braces(message), escape_braces(fix))]
-    try:
-        before = [] if path is None else list(check_file(path))
-        return path.parent if path else Path.cwd(), [
-            *before,
-            *run_with_existing_app(out.settings, lambda app: check_store(app, out.settings, path)),
-        ]
-    except StoreError as error:
-        if path is None:
-            return Path.cwd(), [refused_store(error, display_location(out.settings))]
-        damaged = make_check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
-        return path.parent, [damaged]
+        return [examiner.damaged_store(error)]
 
 
 def _shape(out: Printer, found: Check) -> dict[str, Any]:
-    return {
-        "check": found.code,
-        "grade": found.grade,
-        "message": _message(out, found),
-        "fix": None if found.fix is None else out.translate(found.fix),
-    }
+    from ...wire.doctor import check_json  # noqa: PLC0415 - text does without
+    from ..output.command_hints import complete_commands  # noqa: PLC0415 - it imports the printer
 
-
-def _message(out: Printer, found: Check) -> str:
-    """Return the sentence; lists of names use the comma of the language."""
-    facts = dict(found.facts)
-    if out.language == "zh":
-        facts |= {name: str(facts[name]).replace(", ", "、") for name in ("names", "present") if name in facts}
-    return out.translate(found.message, **facts)
+    # Commands in the sentences name the store of this command.
+    message = out.translate(found.message, **found.facts_in(out.language))
+    shape = {**check_json(found, out.language), "message": message}
+    if found.fix is not None:
+        shape["fix"] = out.translate(found.fix.text)
+        shape["command"] = None if found.fix.command is None else complete_commands(out, found.fix.command)
+    return shape
 
 
 def _show(out: Printer, found: Check) -> None:
     """Print the check with its fix on the same line, or below on a narrow terminal."""
     sign, style = _SIGNS[found.grade]
-    cell = ("  ", StyledText(sign, style), f" {_message(out, found)}")
+    cell = ("  ", StyledText(sign, style), f" {out.translate(found.message, **found.facts_in(out.language))}")
     if found.fix is None or found.grade == "ok":
         out.line(cell)
         return
-    fix = f"→ {out.translate(found.fix)}"
+    fix = f"→ {out.translate(found.fix.text)}"
     whole = (*cell, StyledText(f"   {fix}", "dim"))
     if not out.on_terminal or cell_width(whole) <= terminal_width():
         out.line(whole)

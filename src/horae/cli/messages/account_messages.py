@@ -37,6 +37,13 @@ TOKEN_IDENTITY: Final = Message("It takes you for {owner}: {scopes}", "它认为
 ALL_PARTS: Final = Message("It is ready: store and engine", "已就绪:存储与节点")
 PARTS_MISSING: Final = Message("It is not ready: {names} missing", "尚未就绪:缺少 {names}")
 PARTS_FIX: Final = Message("run 'horae doctor' where the store is", "在存储所在的机器上运行“horae doctor”")
+SERVER_CLOCK_OFF: Final = Message("Against the server's, {off}", "与服务器相比,{off}")
+CHECKS_FOR_ADMINS: Final = Message(
+    "The checks that the server makes of itself are for admins", "服务器对自身的检查仅供管理员查看"
+)
+NO_SERVER_CHECKS: Final = Message(
+    "The server did not return the checks of itself: {problem}", "服务器未返回对自身的检查:{problem}"
+)
 USE_HTTPS: Final = Message("put a proxy with TLS in front of it", "在其前面放置带 TLS 的代理")
 CONTEXT_TITLES: Final = Message("|NAME|SERVER|OWNER", "|名称|服务器|所有者")
 NO_CONTEXTS: Final = Message("No contexts yet: horae login URL", "还没有上下文:horae login 地址")
@@ -206,6 +213,40 @@ DELIVERY_STATES: Final = {
 NO_DELIVERIES: Final = Message("Nothing was sent there yet.", "尚未发送任何内容。")
 ANSWERED: Final = Message("{id}: answered {status}", "{id}:应答 {status}")
 NOT_ANSWERED: Final = Message("{id}: not delivered: {answer}", "{id}:未送达:{answer}")
+
+# --- messages to people ------------------------------------------------------------------------------------------------
+
+DESTINATION_TITLES: Final = Message(
+    "NAME|SERVICE|QUIET HOURS|REMINDERS|LAST MESSAGE", "名称|服务|静默时段|提醒|最近消息"
+)
+DESTINATION_SAVED: Final = Message("{name}: messages go to {service}.", "{name}:消息将发往 {service}。")
+TAKES_REMINDERS: Final = Message(
+    "What tasks say (--say) is sent there too; --no-reminders turns that off.",
+    "任务说的话(--say)也会发往此处;可用 --no-reminders 关闭。",
+)
+URL_WAS_ARGUMENT: Final = Message(
+    "The URL is now in the history of your shell. Leave it out next time, and a prompt asks for it.",
+    "该 URL 已留在 shell 的历史记录中。下次可省略它,系统会提示输入。",
+)
+URL_OF: Final = Message("URL of '{name}': ", "“{name}”的 URL:")
+NO_DESTINATIONS: Final = Message("No destinations yet: horae notify add NAME", "还没有目的地:horae notify add 名称")
+YES: Final = Message("yes", "是")
+LAST_SENT: Final = Message("sent {at}", "{at} 已发送")
+LAST_FAILED: Final = Message("failed {at}: {answer}", "{at} 失败:{answer}")
+SENT: Final = Message("sent", "已发送")
+MESSAGE_SENT: Final = Message("A test message was sent to {name}.", "已向 {name} 发送测试消息。")
+MESSAGE_NOT_SENT: Final = Message("{name}: not sent: {answer}", "{name}:未发送:{answer}")
+REMOVE_DESTINATION: Final = Message("Remove the destination {name}", "删除目的地 {name}")
+DESTINATION_GONE: Final = Message("No more messages go to {name}.", "不再向 {name} 发送消息。")
+NOTICE_TITLES: Final = Message("CREATED|ON|TASK|STATE|TRIES|LAST ANSWER", "创建|事由|任务|状态|次数|最近应答")
+OCCASIONS: Final = {
+    "failed": Message("failed", "失败"),
+    "recovered": Message("recovered", "恢复"),
+    "overdue": Message("overdue", "逾期"),
+    "succeeded": Message("succeeded", "成功"),
+    "reminder": Message("reminder", "提醒"),
+    "test": Message("test", "测试"),
+}
 
 # --- audit -------------------------------------------------------------------------------------------------------------
 

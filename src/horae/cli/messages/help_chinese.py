@@ -43,6 +43,13 @@ COMMANDS: Final[dict[str, str]] = {
     "List deliveries, newest first.": "列出发送记录，最新的在前。",
     "Send a delivery again, now.": "立即重新发送一次。",
     "Remove a webhook.": "删除 webhook。",
+    "Name a destination, or give it another URL; the URL is stored encrypted and never shown.": (
+        "命名一个目的地，或更换其 URL；URL 加密保存，从不显示。"
+    ),
+    "Change quiet hours, zone, reminders or language of a destination.": "修改目的地的静默时段、时区、提醒或语言。",
+    "List destinations, never their URLs.": "列出目的地，不显示其 URL。",
+    "List what was sent there, newest first.": "列出发往该处的消息，最新的在前。",
+    "Remove a destination; tasks that name it send nothing there.": "删除目的地；引用它的任务不再向其发送消息。",
     "Show who did what, newest first.": "查看谁做了什么，最新的在前。",
     "Verify the whole chain; exit code 1 when a row was changed.": "验证整条审计链；被改动时退出码为 1。",
     "Choose the server that commands go to.": "选择命令发往的服务器。",
@@ -146,11 +153,23 @@ OPTIONS: Final[dict[str, str]] = {
     "Further tries; never: no end.": "失败后的重试次数；never 表示不限。",
     "Longest time without a response.": "无响应的最长时间。",
     "Longest time in all.": "总时长上限。",
+    "Past of a task that began elsewhere; for admins.": "在别处开始的任务的过去；仅限管理员。",
+    "Skip it if it has not started that long after it was due.": "到期后超过这一时间仍未开始，就跳过这一次。",
     "Failures in a row after which it stops.": "连续失败多少次后停止。",
     "Failures in a row after which one notice is sent.": "连续失败多少次后通知一次。",
+    "Destinations to send messages to; see 'horae notify ls'.": "消息发往的目的地；见 horae notify ls。",
+    "failed, recovered, overdue, succeeded. Default: the first two.": (
+        "failed、recovered、overdue、succeeded。默认：前两个。"
+    ),
+    "Let the HTTP API listen on this unix socket too.": "让 HTTP API 同时在此 unix 套接字上监听。",
     "Whether a run is repeated after a crash.": "崩溃时的执行保证。",
     "-100 to 100; higher comes first.": "-100 到 100；数值大的优先。",
     "Unique key: used again, it edits the same task.": "唯一键：再次使用时修改同一个任务。",
+    "Run it after this task: succeeded, failed or ended.": "在该任务之后运行：succeeded、failed 或 ended。",
+    "With several --after: only when all have ended so.": "有多个 --after 时：全部如此结束后才运行。",
+    "Also if other tasks run after it; these are then paused.": "即使有其他任务在它之后运行；这些任务随后暂停。",
+    "Do not start the tasks that run after it.": "不启动在它之后运行的任务。",
+    "Show what runs after it, level by level.": "逐级显示在它之后运行的任务。",
     "Whose task it is.": "任务的所有者。",
     "Made, but paused.": "创建后即暂停。",
     "Show what would be made; make nothing.": "只显示将要创建的内容，不创建。",
@@ -199,6 +218,8 @@ OPTIONS: Final[dict[str, str]] = {
     "A task: name, id or key, or a part; or the id of a run.": "任务的名称、标识、键或其一部分；或运行的标识。",
     "Its name, id or key, or as much of it as is unique.": "任务的名称、标识或键，或其唯一的一部分。",
     "The id of a run; or a task, for its newest one.": "运行的标识；或任务，表示其最近一次运行。",
+    "Instead of the task's payload, for this alone.": "代替任务的负载，仅用于此次。",
+    "Changes of the task's payload; null removes a field.": "对任务负载的修改；null 删除字段。",
     "Until it has ended, retries included.": "等待其结束，包括重试。",
     "Show its log lines; implies --wait.": "显示其输出；包含 --wait。",
     "Wait no longer than this.": "最长等待时间。",
@@ -209,6 +230,7 @@ OPTIONS: Final[dict[str, str]] = {
     "What was missed meanwhile: skip it (default), run the latest, all, or one for all.": (
         "对期间错过的：跳过（默认）、补跑最近一次、全部补跑或合并补跑一次。"
     ),
+    "Its id, as the command that did it has printed.": "其 id，由执行该操作的命令输出。",
     "How many; 0 cancels the skip.": "跳过的次数；0 表示取消。",
     "2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.": (
         "2026-11-15T02:00Z、02:00、昨天、“今天早上9点”、“上周一18:00”。默认为最近一次。"
@@ -248,6 +270,12 @@ OPTIONS: Final[dict[str, str]] = {
     "run.failed, task.*; repeatable. Default: everything.": "run.failed、task.*；可重复。默认：全部。",
     "Whose events. Default: yours.": "谁的事件。默认：你自己的。",
     "Its id: whk_….": "webhook 的标识：whk_…。",
+    "- reads it from standard input; without it, a prompt asks.": "- 表示从标准输入读取；省略时提示输入。",
+    "Hold messages at this time of day.": "在每天的这个时段暂存消息。",
+    "Zone of the quiet hours, and of times in messages.": "静默时段以及消息中时间所用的时区。",
+    "Whether what tasks say (--say) is sent there.": "任务说的话（--say）是否发往此处。",
+    "Language of the messages: en or zh.": "消息的语言：en 或 zh。",
+    "Whose destination it is. Default: yours.": "谁的目的地。默认：你自己的。",
     "Its id: dlv_….": "发送记录的标识：dlv_…。",
     # --- servers, secrets, agents, settings
     "That fit a saved view: horae view ls.": "符合某个已保存的视图：horae view ls。",

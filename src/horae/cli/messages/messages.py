@@ -47,6 +47,8 @@ BEGAN: Final = Message("Began", "开始")
 OVER: Final = Message("Ended", "结束")
 ERROR: Final = Message("Error", "错误")
 RESULT: Final = Message("Result", "结果")
+INPUT: Final = Message("Input", "输入")
+MERGED_INPUT: Final = Message("Merged input", "合并输入")
 SAID: Final = Message("Said", "输出")
 
 # --- tasks -------------------------------------------------------------------------------------------------------------
@@ -68,10 +70,12 @@ POLICIES: Final = Message(
 )
 RETRIES: Final = Message("retries {number}", "重试 {number}")
 NO_RETRIES: Final = Message("no retries (at_most_once)", "不重试(at_most_once)")
+NOTIFIES: Final = Message("messages to {to} on {on}", "向 {to} 发送消息:{on}")
 MORE_POLICIES: Final = Message(
     "give up after {give_up} · {guarantee} · priority {priority} · duration limit {longest}",
     "连续失败 {give_up} 次后放弃 · {guarantee} · 优先级 {priority} · 总时长上限 {longest}",
 )
+START_WITHIN: Final = Message(" · starts within {length} or not at all", " · {length} 内未开始则跳过")
 NO_LIMIT: Final = Message("none", "不限")
 FOR_EVER: Final = Message("for ever", "不限")
 NEVER: Final = Message("never", "永不")
@@ -101,6 +105,7 @@ POLICY_FIELDS: Final[dict[str, Message]] = {
     "overlap": Message("overlap", "重叠"),
     "priority": Message("priority", "优先级"),
     "retries": Message("retries", "重试"),
+    "start_within": Message("start_within", "最晚开始"),
     "timeout": Message("timeout", "超时"),
 }
 WITHIN: Final = Message("{mode} within {length}", "{mode}({length} 内)")
@@ -126,6 +131,8 @@ WAITS_FOR: Final[dict[str, Message]] = {
 # --- what was done to a task -------------------------------------------------------------------------------------------
 
 PAUSE: Final = Message("pause", "暂停")
+UNDO_MANY: Final = Message("undo", "撤销")
+UNDO_COMMAND: Final = Message("Undo it within 15 minutes: horae undo {id}", "15 分钟内可撤销:horae undo {id}")
 RESUME: Final = Message("resume", "恢复")
 CANCEL: Final = Message("cancel", "取消")
 REMOVE: Final = Message("remove", "删除")
@@ -282,7 +289,10 @@ ORIGINS: Final[dict[str, Message]] = {
     "scheduled": Message("scheduled", "按计划"),
     "manual": Message("manual", "手动"),
     "backfill": Message("backfill", "补跑"),
+    "chain": Message("after another task", "在其他任务之后"),
 }
+AFTER_RUNS: Final = Message("After", "前置")
+ROOT: Final = Message("Root", "链首")
 ON_REQUEST: Final = Message("tried again on request", "按请求再次尝试")
 ATTEMPT: Final = Message("{state} · attempt {number} · {origin}", "{state} · 第 {number} 次尝试 · {origin}")
 ALL_LINES: Final = Message("{number} lines", "{number} 行")

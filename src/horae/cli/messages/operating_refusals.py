@@ -153,6 +153,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "没有可以询问机密值的终端。",
             "请使用 --from-file 文件,或用管道传入:... | horae secret set {name}{owner_option} -",
         ),
+        "no_destination_url": RefusalEntry(
+            BadUsage,
+            "There is no terminal to ask for the URL on.",
+            "Pipe it in: ... | horae notify add {name}{owner_option} -",
+            "没有可以询问 URL 的终端。",
+            "请用管道传入:... | horae notify add {name}{owner_option} -",
+        ),
         "unreadable_file": RefusalEntry(
             InvalidTask,
             "{path} cannot be read: {problem}.",

@@ -222,6 +222,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "任务“{name}”还没有运行过。",
             "可以用“horae run {id}”立即运行。",
         ),
+        "input_for_many": RefusalEntry(
+            BadUsage,
+            "--input and --merge are for the run of one task.",
+            "Name one task: horae run TASK --merge JSON.",
+            "--input 和 --merge 只用于单个任务的运行。",
+            "请指定一个任务:horae run TASK --merge JSON。",
+        ),
         "wait_timed_out": RefusalEntry(
             WaitTimedOut,
             "Nothing has ended within {seconds} s; it may still.",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
-from ...message import Message
 from ...model.change import Facts
 from ...model.pauses import pause_note
 from ...model.reason import Reason, reason_phrase
 from ...model.run import Run, RunState
 from ...model.task import TaskState, past_of
+from ...quantities import duration_message as duration_message  # noqa: PLC0414 - shown here too
+from ...quantities import exact_duration as exact_duration  # noqa: PLC0414
 from ...schedule import iterate
 from ...schedule.describe import describe_core
 from ...schedule.preview import format_relative, make_fires
@@ -255,15 +255,6 @@ def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
     return f"{text}{', ' if language == 'en' else '，'}{schedule.zone}" if other else text
 
 
-_CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时", "d": "天"}
-_AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
-
-
-def duration_message(shown: str) -> Message:
-    """Return a duration such as `4m 10s` for use in a sentence: `4m 10s`, `4 分钟 10 秒`."""
-    return Message(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
-
-
 def short_duration(length: timedelta) -> str:
     """Return a duration in one unit, for columns: `21h`, `7s`."""
     seconds = max(0, int(length.total_seconds()))
@@ -271,19 +262,3 @@ def short_duration(length: timedelta) -> str:
         if seconds >= size:
             return f"{seconds // size}{unit}"
     return "0s"
-
-
-def exact_duration(length: timedelta) -> str:
-    """Return a duration with two significant units: `7ms`, `1.2s`, `30s`, `4m 10s`."""
-    seconds = length.total_seconds()
-    if round(seconds * 1000) < 1000:
-        return f"{max(0, round(seconds * 1000))}ms"
-    if round(seconds, 1) < 60:
-        return f"{round(seconds, 1):g}s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes}m {rest}s" if rest else f"{minutes}m"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours}h {minutes}m" if minutes else f"{hours}h"
-    return f"{hours // 24}d {hours % 24}h" if hours % 24 else f"{hours // 24}d"

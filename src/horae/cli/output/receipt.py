@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -13,7 +13,9 @@ from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
 from ...model.policy import Missed, Policies
 from ...model.task import OPEN_STATES, Target, Task, TaskStatus, past_of
-from ...schedule import Every, Schedule, iterate
+from ...schedule import After, Every, Schedule, iterate
+from ...schedule.after import with_names
+from ...schedule.any_of import parts_of
 from ...schedule.describe import describe_schedule
 from ...schedule.preview import Fire, make_fires
 from ...schedule.warnings import ScheduleWarning
@@ -56,11 +58,21 @@ def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
     return [{"at": utc(fire.utc), "at_local": local(fire.utc, fire.zone)} for fire in fires]
 
 
-def show_schedule(out: Printer, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
+def show_schedule(
+    out: Printer,
+    facts: Facts,
+    now: datetime,
+    number: int = FIRES,
+    *,
+    made: bool = False,
+    names: Mapping[str, str] | None = None,
+) -> None:
     """Print the description and the next fires, or those after a resume. `made`: the task was just created, so an
-    occurrence that was due at once may have run already."""
+    occurrence that was due at once may have run already. `names`: those of the tasks that it runs after, by id."""
     task, status = facts.task, facts.status
-    out.row(out.translate(messages.WHEN), describe_schedule(task.schedule, out.language))
+    out.row(out.translate(messages.WHEN), describe_schedule(with_names(task.schedule, names or {}), out.language))
+    if isinstance(task.schedule, After):
+        return
     fires = fires_to_come(facts, now, number)
     heading = None
     if status.pause is not None and status.pause.until is not None:
@@ -85,7 +97,7 @@ def show_schedule(out: Printer, facts: Facts, now: datetime, number: int = FIRES
 
 def _as_fine_as(schedule: Schedule, fire: Fire) -> Fire:
     """Return the fire to the second; to the millisecond if the interval is shorter than a second."""
-    if not isinstance(schedule, Every) or schedule.interval >= _SECOND:
+    if not any(isinstance(part, Every) and part.interval < _SECOND for part in parts_of(schedule)):
         return whole_seconds(fire)
     rest = fire.utc.microsecond // 1000 * 1000
     return Fire(fire.utc.replace(microsecond=rest), fire.local.replace(microsecond=rest), fire.zone)
@@ -101,7 +113,12 @@ def show_declared(out: Printer, task: Task, declared: Sequence[str]) -> None:
         return
     shape = definition_json(task)
     values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
-    lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
+    policies = task.policies
+    lengths = {
+        "timeout": policies.timeout,
+        "max_duration": policies.max_duration,
+        "start_within": policies.start_within,
+    }
     values |= {
         f"policies.{name}": duration_message(exact_duration(each)).in_language(out.language)
         for name, each in lengths.items()
@@ -155,7 +172,7 @@ def policies_line(policies: Policies, language: Language) -> str:
 
 
 def more_policies_line(policies: Policies, language: Language) -> str:
-    return messages.MORE_POLICIES.in_language(
+    line = messages.MORE_POLICIES.in_language(
         language,
         give_up=messages.NEVER if policies.give_up_after is None else policies.give_up_after,
         guarantee=messages.GUARANTEES[policies.guarantee],
@@ -164,6 +181,14 @@ def more_policies_line(policies: Policies, language: Language) -> str:
         if policies.max_duration is None
         else duration_message(exact_duration(policies.max_duration)),
     )
+    if policies.start_within is not None:
+        length = duration_message(exact_duration(policies.start_within))
+        line += messages.START_WITHIN.in_language(language, length=length)
+    if policies.notify is None:
+        return line
+    separator = ", " if language == "en" else "、"
+    to, on = (separator.join(each) for each in (policies.notify.to, policies.notify.on))
+    return f"{line} · {messages.NOTIFIES.in_language(language, to=to, on=on)}"
 
 
 def missed_line(missed: Missed, language: Language) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ...choices import Language
 from ...message import Message
+from ...schedule.any_of import parts_of
 from ...schedule.describe import describe_schedule
 from ...schedule.describe.moments import CHINESE_WEEKDAYS, WEEKDAYS
 from ...schedule.preview import Fire
@@ -68,7 +69,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "schedule": answer.canonical,
         "zone": answer.schedule.zone,
         "after": _utc(answer.after),
-        "due_at_creation": answer.schedule.kind == "now" or any(each.code == "in_the_past" for each in answer.warnings),
+        "due_at_creation": any(part.kind == "now" for part in parts_of(answer.schedule))
+        or any(each.code == "in_the_past" for each in answer.warnings),
         "fires": [
             {
                 "at": _utc(fire.utc),

@@ -178,6 +178,7 @@ class LocalSession:
                     await self.clock.pause(_POLL_SECONDS)
 
     async def close(self) -> None:
+        await self.service.operations.close()
         await self.service.webhooks.close()
         await self._wakeup.finish()
 

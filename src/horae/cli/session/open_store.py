@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from ...errors import Refusal
 from ...message import Message
 from ...runtime.process_settings import data_file, store_url
+from ...runtime.process_settings import process_zone as process_zone  # noqa: PLC0414 - shown here too
+from ...runtime.store_access import find_access_problem
 from ...runtime.stores import MEMORY, mask_url, sqlite_path
-from ...settings import DefaultZone, Settings, default_zone
+from ...settings import Settings
 from ..messages.refusals import refuse
 from .interruptible import run_interruptible
 
@@ -92,44 +91,5 @@ def prepare_url(settings: Settings, *, create: bool) -> str:
 def _refuse_unreachable(path: Path) -> None:
     problem = find_access_problem(path)
     if problem is not None:
-        raise problem.refusal()
-
-
-def process_zone(flag: str | None, settings: Settings) -> DefaultZone:
-    """Return the zone for schedules that name none: from the option, the environment, a file, or the machine."""
-    zone = default_zone(flag, os.environ)
-    chosen = settings.overrides.get("zone")
-    if zone.origin not in ("flag", "environment") and chosen is not None:
-        return DefaultZone(str(chosen.value), "environment", chosen.origin)
-    return zone
-
-
-class AccessProblem(NamedTuple):
-    """Access to the file or its folder that the system denies, with its reason."""
-
-    path: Path
-    use: Literal["reading", "writing"]
-    reason: str
-
-    def refusal(self) -> Refusal:
-        use = _USES[self.use]
-        return refuse("store_not_reached", path=self.path, use=use.en, use_zh=use.zh, reason=self.reason)
-
-
-def find_access_problem(path: Path) -> AccessProblem | None:
-    """Return what prevents the use of an existing file; SQLite needs write access to its folder too, for the write-ahead log.
-
-    Checked before it is opened, because SQLite would only report that it could not.
-    """
-    if not os.access(path, os.R_OK):
-        return AccessProblem(path, "reading", _reason(path))
-    for place in (path, Path(os.path.realpath(path)).parent):
-        if not os.access(place, os.W_OK):
-            return AccessProblem(place, "writing", _reason(place))
-    return None
-
-
-def _reason(place: Path) -> str:
-    if hasattr(os, "statvfs") and os.statvfs(place).f_flag & os.ST_RDONLY:
-        return os.strerror(errno.EROFS)
-    return os.strerror(errno.EACCES)
+        use = _USES[problem.use]
+        raise refuse("store_not_reached", path=problem.path, use=use.en, use_zh=use.zh, reason=problem.reason)

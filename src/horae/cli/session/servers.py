@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...client.connection import Connection, check_address, is_loopback, refuse_plain_http
+from ...client.connection import Connection, check_address, is_loopback, refuse_plain_http, unix_path
 from ...client.refusals import refuse as refuse_server
 from ...clock import Clock
 from ...errors import HoraeError, NotAuthenticated
@@ -57,7 +57,7 @@ def server_of(out: Printer) -> Server | None:
 def _resolve(value: str, origin: str) -> Server:
     """Return the server of an address, or of the name of a context."""
     contexts = read_contexts()
-    if "://" not in value:
+    if "://" not in value and unix_path(value) is None:
         context = contexts.find(value)
         if context is None:
             raise refuse("no_such_context", name=value)

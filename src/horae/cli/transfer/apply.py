@@ -70,11 +70,12 @@ def _labels(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 async def _write(app: CommandSession, found: Differences) -> list[tuple[Difference, Refusal]]:
     """Write lanes before tasks, so that no new task runs under an old limit; returns the refused removals."""
     from ...errors import Refusal  # noqa: PLC0415
+    from ...service.tasks.chain_order import chain_order  # noqa: PLC0415
 
     for lane in found.lanes:
         await app.service.lanes.limit(app.principal, lane.name, lane.after)
     refused: list[tuple[Difference, Refusal]] = []
-    for each in found.tasks:
+    for each in chain_order(found.tasks, lambda change: change.request):
         if each.kind in ("new", "changed") and each.request is not None:
             await app.service.tasks.declare(app.principal, each.request)
         elif each.kind == "gone":

@@ -13,11 +13,16 @@ from ...errors import Refusal
 from ...interchange import AgentGroup, ImportedTask, ImportResult, PastRun
 from ...interchange.fields import read_folder, read_optional_text, read_required_text, refuse_field
 from ...interchange.files import is_encodable, read_json
+from ...model.effective_payload import check_input
 from ...model.limits import KEY_CHARACTERS
 from ...model.run import Origin, RunState
 from ...model.task import TaskState
+from ...schedule import AnyOf, Now, Once, Schedule, from_json, to_json
 from ...schedule.durations import parse_duration
+from ...schedule.instants import to_instant
+from ...service.tasks.chain_order import chain_order, predecessors_of
 from ...wire.instants import utc
+from ...wire.run_inputs import read_input
 from ...wire.tasks import read_task
 from ..messages.operating_refusals import refuse, with_location
 from .export import VERSION
@@ -45,7 +50,10 @@ def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]]
     )
     attempt = _integer("attempt", body.get("attempt", 1), 1, _MAX_ATTEMPTS)
     origin = Origin(_choice(body, "origin", Origin.SCHEDULED, Origin))
-    return ImportedRun(key, past, planned, attempt, origin, owner, source)
+    given = read_input(body.get("input"))
+    if given is not None:
+        check_input(given)
+    return ImportedRun(key, past, planned, attempt, origin, owner, source, given)
 
 
 def read_group(body: Mapping[str, Any]) -> AgentGroup:
@@ -158,8 +166,21 @@ class _ExportReader:
         self._groups: list[AgentGroup] = []
 
     def result(self) -> ImportBatch:
-        result = ImportResult(tuple(self._tasks), groups=tuple(self._groups))
+        tasks = chain_order([self._with_keys(each) for each in self._tasks], lambda each: each.request)
+        result = ImportResult(tuple(tasks), groups=tuple(self._groups))
         return ImportBatch(result, tuple(self._runs), tuple(self._lanes), self._finished, is_own_export=True)
+
+    def _with_keys(self, task: ImportedTask) -> ImportedTask:
+        """Return the task with the keys of the tasks that it runs after: they get new ids."""
+        when = task.request.when
+        if not isinstance(when, Mapping) or not predecessors_of(when):
+            return task
+        links = [{**link, "task": self._key_of(link["task"])} for link in when["links"]]
+        return task._replace(request=task.request._replace(when={**when, "links": links}))
+
+    def _key_of(self, task_id: str) -> str:
+        known = self._keys.get(task_id)
+        return task_id if known is None else known[1]
 
     def read(self, number: int, value: Any) -> None:
         if not self._has_header:
@@ -231,18 +252,52 @@ def _only(path: str, number: int, value: Any) -> tuple[str, dict[str, Any]]:
     return name, body
 
 
+def _counts_from_creation(when: Any) -> bool:
+    """Whether a schedule, or one of a list, counts its periods from the creation of the task."""
+    match when:
+        case {"kind": "calendar", "every": int(every)}:
+            return every > 1
+        case {"kind": "every", "from": "end"}:
+            return False
+        case {"kind": "every"}:
+            return True
+        case _:
+            return False
+
+
+def _without_past_times(schedules: AnyOf, when: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """Return a list of schedules without the single times before the next occurrence: a new task would run them at once."""
+    schedule = schedules.with_defaults(body.get("zone"))
+    if not isinstance(body.get("next"), str):
+        return dict(when)
+    following = to_instant(read_instant(body, "next"))
+    kept = [
+        to_json(each)
+        for each, part in zip(schedule.schedules, schedule.parts, strict=True)
+        if _is_ahead(part, following)
+    ]
+    return {**when, "schedules": kept} if kept else dict(when)
+
+
+def _is_ahead(schedule: Schedule, following: int) -> bool:
+    if isinstance(schedule, Once):
+        return any(each >= following for each in schedule.instants(schedule.setting()))
+    return not isinstance(schedule, Now)
+
+
 def continue_schedule(body: dict[str, Any]) -> Any:
     """Return the schedule so that it continues: intervals keep their grid, and `repeat` is reduced by the runs counted."""
     when = body.get("when")
     if not isinstance(when, dict):
         return when
-    when = dict(when)
+    schedule = from_json(when)
+    when = _without_past_times(schedule, when, body) if isinstance(schedule, AnyOf) else dict(when)
     created, counted = body.get("created"), body.get("counted") or 0
     if "start" not in when and isinstance(created, str):
         made = read_instant(body, "created")
         if when.get("kind") == "every" and when.get("from", "grid") == "grid":
             when["start"] = utc(made + parse_duration(when["interval"]))
-        elif when.get("kind") == "calendar" and when.get("every", 1) > 1:
+        elif any(map(_counts_from_creation, when.get("schedules", [when]))):
             when["start"] = utc(made)
     if isinstance(when.get("repeat"), int) and 0 < counted < when["repeat"]:
         when["repeat"] -= counted

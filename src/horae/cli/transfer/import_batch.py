@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ...interchange import ImportResult, PastRun
 from ...model.run import Origin
+from ...model.run_input import RunInput
 
 
 class ImportedRun(NamedTuple):
@@ -20,6 +21,7 @@ class ImportedRun(NamedTuple):
     owner: str | None = None
     source: str = ""
     """Position in its file."""
+    input: RunInput | None = None
 
     @property
     def ended(self) -> datetime | None:

@@ -250,6 +250,7 @@ def _row(task: Task, old: ImportedRun) -> Run:
         ended=old.ended,
         result_json=_as_json(result),
         error=None if past.error is None else shorten(past.error, ERROR_CHARACTERS),
+        input=old.input,
     )
 
 

@@ -12,14 +12,14 @@ from ...model.field_checks import check_number
 from ...model.refusals import refuse as refuse_task
 from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
-from ...wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, read_task
+from ...wire.tasks import AFTER_FIELDS, DEFINITION_FIELDS, SHORT_TARGETS, read_task
 from ..messages.operating_refusals import refuse, with_location
 
 APPLIED: Final = "apply:"
 """Prefix of the natural key of a task without one in the file."""
 _FIELDS: Final = ("zone", "owner", "defaults", "lanes", "tasks")
 _DEFAULTS: Final = ("policies", "labels", "lane", "zone")
-_TASK: Final = (*DEFINITION_FIELDS, *SHORT_TARGETS, "takes")
+_TASK: Final = (*DEFINITION_FIELDS, *AFTER_FIELDS, *SHORT_TARGETS, "takes")
 _MAX_LANE_LIMIT: Final = 1_000_000
 
 

@@ -7,14 +7,14 @@ from typing import Final
 from ...message import Message
 
 TEXTS: Final[dict[str, Message]] = {
-    "approvals_waiting": Message("Waiting for you", "等待您审批"),
-    "approvals_none": Message("No task waits for approval.", "没有等待审批的任务。"),
+    "approvals_waiting": Message("Waiting for you", "等待您批准"),
+    "approvals_none": Message("No task waits for approval.", "没有等待批准的任务。"),
     "approvals_none_about": Message(
         "A task that an agent makes waits here until a person approves it as it is. A token makes an agent:",
         "智能体创建的任务会在这里等待,直到有人按现状批准。创建令牌即可添加智能体:",
     ),
     "approvals_none_here": Message(
-        "None of the agents on this page has a waiting task.", "本页的智能体没有等待审批的任务。"
+        "None of the agents on this page has a waiting task.", "本页的智能体没有等待批准的任务。"
     ),
     "approvals_via": Message("via {via}", "通过 {via}"),
     "approvals_since": Message("asked", "申请于"),

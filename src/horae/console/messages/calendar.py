@@ -87,9 +87,9 @@ TEXTS: Final[dict[str, Message]] = {
         "请立即复制此地址:只显示一次。持有此地址的人可以读取您的日历。",
     ),
     "feed_list": Message("Addresses", "地址"),
-    "feed_created": Message("made {day}", "创建于 {day}"),
-    "feed_revoke": Message("Revoke", "撤销"),
-    "feed_revoked": Message("The calendar address '{feed}' was revoked.", "日历地址“{feed}”已撤销。"),
+    "feed_created": Message("created {day}", "创建于 {day}"),
+    "feed_revoke": Message("Revoke", "作废"),
+    "feed_revoked": Message("The calendar address '{feed}' was revoked.", "日历地址“{feed}”已作废。"),
     "feed_calendar_name": Message("Horae: {owner}", "Horae:{owner}"),
     "calendar_kept": Message(
         "Numbers of past runs are kept for 62 days; the list of runs goes back further.",

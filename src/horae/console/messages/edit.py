@@ -40,26 +40,26 @@ TEXTS: Final[dict[str, Message]] = {
     # --- preview -----------------------------------------------------------------------------------------------------
     "edit_preview_title": Message("Schedule preview", "时间规则预览"),
     "edit_preview_empty": Message(
-        "Write when it runs; the next times appear here.", "写下运行时间,接下来的时刻会显示在这里。"
+        "Write when it runs; the next times appear here.", "写下时间规则,接下来的触发时间会显示在这里。"
     ),
     "edit_understood": Message("understood as", "理解为"),
-    "edit_next": Message("Next times", "接下来的时刻"),
+    "edit_next": Message("Next times", "接下来的触发时间"),
     "edit_at_once": Message("It runs as soon as it is saved.", "保存后立即运行。"),
-    "edit_no_fires": Message("It does not fire any more.", "不会再执行。"),
+    "edit_no_fires": Message("It does not fire any more.", "不会再触发。"),
     "edit_in_task_zone": Message("In {zone}", "{zone} 时间"),
     "edit_in_viewer_zone": Message("For you ({zone})", "您的时间({zone})"),
     "edit_until": Message("In", "距今"),
-    "edit_did_you_mean": Message("Did you mean:", "您是不是想说:"),
+    "edit_did_you_mean": Message("Did you mean:", "您是不是想写:"),
     "edit_choose": Message("Choose: {text}", "选择:{text}"),
     "edit_load": Message(
         'At that minute {number} tasks are due already. Add "jitter 1m" to spread them.',
         "那一分钟已有 {number} 个任务到期。可加上“jitter 1m”把它们错开。",
     ),
-    "edit_changes": Message("Changes to fire times", "执行时刻的变化"),
-    "edit_changes_none": Message("No fire time changes.", "执行时刻没有变化。"),
+    "edit_changes": Message("Changes to fire times", "触发时间的变化"),
+    "edit_changes_none": Message("No fire time changes.", "触发时间没有变化。"),
     "edit_changes_removed": Message("removed", "移除"),
     "edit_changes_added": Message("added", "新增"),
-    "edit_not_retroactive": Message("Nothing runs for past times.", "不会为过去的时刻补运行。"),
+    "edit_not_retroactive": Message("Nothing runs for past times.", "过去的时刻不会补跑。"),
     # --- structured fields -------------------------------------------------------------------------------------------
     "edit_fields": Message("Fields", "字段"),
     "edit_fields_about": Message(
@@ -71,6 +71,8 @@ TEXTS: Final[dict[str, Message]] = {
     "edit_kind_now": Message("now", "立即"),
     "edit_kind_calendar": Message("calendar", "日历"),
     "edit_kind_rrule": Message("RRULE", "RRULE"),
+    "edit_kind_any_of": Message("several schedules", "多条规则"),
+    "edit_kind_after": Message("after other tasks", "在其他任务之后"),
     "edit_kind_every": Message("at an interval", "按间隔"),
     "edit_kind_daily": Message("every day", "每天"),
     "edit_kind_weekly": Message("every week", "每周"),
@@ -118,11 +120,11 @@ TEXTS: Final[dict[str, Message]] = {
     # --- conflicts ---------------------------------------------------------------------------------------------------
     "edit_conflict": Message(
         "Another change was saved while you edited. It is in the form now, together with yours. Look it over and save again.",
-        "在您编辑期间,另一处修改已被保存。表单中现在包含它和您的修改。请检查后再次保存。",
+        "您编辑期间,有其他修改已保存。表单已合并对方和您的修改,请核对后再次保存。",
     ),
-    "edit_conflict_theirs": Message("Saved by another", "另一处保存的值"),
+    "edit_conflict_theirs": Message("Saved meanwhile", "期间保存的值"),
     "edit_conflict_yours": Message("In the form", "表单中的值"),
-    "edit_conflict_contested": Message("both changed: yours is kept", "双方都修改了:保留您的值"),
+    "edit_conflict_contested": Message("both changed: yours is kept", "双方都有修改:保留您的值"),
     # --- code --------------------------------------------------------------------------------------------------------
     "edit_code": Message("As CLI, HTTP, Python and MCP", "CLI、HTTP、Python 和 MCP 写法"),
     "edit_code_about": Message("Each of these creates the task in the form.", "以下每种写法都会创建表单中的任务。"),

@@ -17,6 +17,7 @@ TEXTS: Final[dict[str, Message]] = {
     "nav_lanes": Message("Lanes and nodes", "通道与节点"),
     "nav_activity": Message("Activity", "活动"),
     "nav_settings": Message("Settings", "设置"),
+    "nav_more": Message("More", "更多"),
     "live": Message("Live", "实时"),
     "live_pause": Message("Pause live updates", "暂停实时更新"),
     "theme": Message("Theme", "主题"),
@@ -35,11 +36,11 @@ TEXTS: Final[dict[str, Message]] = {
         "Horae 在指定的时刻执行任务,只执行一次,并说明某次执行为何发生或没有发生。",
     ),
     "sign_in_link_ready": Message(
-        "This link signs this browser in. It works once.", "此链接可让此浏览器登录。只能使用一次。"
+        "This link signs this browser in. It works once.", "用此链接登录此浏览器,只能使用一次。"
     ),
     "sign_in_terminal": Message("On the server's machine, run:", "在服务器所在的机器上运行:"),
     "sign_in_terminal_effect": Message(
-        "It opens this page with a link that signs you in.", "它会用可直接登录的链接打开此页面。"
+        "It opens this page with a link that signs you in.", "该命令会用一次性登录链接打开此页面。"
     ),
     "sign_in_with": Message("Sign in with {provider}", "使用 {provider} 登录"),
     "sign_in_continue": Message("Continue to the console", "继续前往控制台"),
@@ -50,7 +51,7 @@ TEXTS: Final[dict[str, Message]] = {
     "token": Message("Token", "令牌"),
     "token_hint": Message(
         "It begins with horae_. It is exchanged for a session of this browser and not stored.",
-        "以 horae_ 开头。它会换成此浏览器的会话,不会被保存。",
+        "以 horae_ 开头。仅用于换取此浏览器的会话,不会保存。",
     ),
     "session_expired": Message(
         "Your session has ended. Sign in again: what you entered is kept.",
@@ -64,12 +65,13 @@ TEXTS: Final[dict[str, Message]] = {
     "send_form": Message("Send the form", "提交表单"),
     # --- errors ----------------------------------------------------------------------------------------------------
     "error_title": Message("That did not work", "操作未成功"),
+    "colon": Message(": ", "："),
     "error_code": Message("Code", "代码"),
     "error_request": Message("Request", "请求"),
     "error_back": Message("Back to Now", "返回“现在”"),
     "not_found": Message("There is no such page.", "没有这个页面。"),
     "not_found_hint": Message(
-        "The link may be old; the navigation above leads on.", "链接可能已过时;请使用上方的导航。"
+        "The link may be old, or what it led to was deleted.", "链接可能已过时,或其内容已被删除。"
     ),
     # --- words of several pages --------------------------------------------------------------------------------------
     "hour": Message("Hour", "小时"),
@@ -110,6 +112,14 @@ TEXTS: Final[dict[str, Message]] = {
     "notice_dismiss": Message("Dismiss", "关闭"),
     "none_yet": Message("None yet", "暂无"),
     "none_match": Message("Nothing matches the filter.", "没有符合筛选条件的内容。"),
+    # --- saved views of the lists ------------------------------------------------------------------------------------
+    "views": Message("Saved views", "已保存的视图"),
+    "views_edit": Message("Save or remove views", "保存或删除视图"),
+    "view_name": Message("Save this filter as", "将此筛选保存为"),
+    "view_save": Message("Save view", "保存视图"),
+    "view_remove": Message("Remove {view}", "删除 {view}"),
+    "view_saved": Message("The view {view} was saved.", "已保存视图 {view}。"),
+    "view_removed": Message("The view {view} was removed.", "已删除视图 {view}。"),
     "nav_approvals": Message("Approvals", "审批"),
     "progress": Message("Progress", "进度"),
     "unknown": Message("unknown", "未知"),

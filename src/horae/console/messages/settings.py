@@ -11,6 +11,7 @@ TEXTS: Final[dict[str, Message]] = {
     "settings_owners": Message("Owners", "所有者"),
     "settings_tokens": Message("Tokens", "令牌"),
     "settings_webhooks": Message("Webhooks", "Webhook"),
+    "settings_messages": Message("Messages", "消息"),
     "settings_secrets": Message("Secrets", "机密"),
     "settings_sessions": Message("Sessions", "会话"),
     "settings_doctor": Message("Doctor", "诊断"),
@@ -28,9 +29,7 @@ TEXTS: Final[dict[str, Message]] = {
     "settings_revoke": Message("Revoke", "作废"),
     "settings_restore": Message("Restore", "恢复"),
     "settings_never": Message("never", "永不"),
-    "settings_shown_once": Message(
-        "Copy it now: it is shown this once and never again.", "请立即复制:仅显示这一次,之后不再显示。"
-    ),
+    "settings_shown_once": Message("Copy it now: it is shown only once.", "请立即复制:只显示这一次。"),
     # --- profile -----------------------------------------------------------------------------------------------------
     "settings_account": Message("Account", "账户"),
     "settings_zone_hint": Message(
@@ -64,7 +63,7 @@ TEXTS: Final[dict[str, Message]] = {
         "字母、数字及 . _ : @ -,最多 100 个字符。之后不能更改。",
     ),
     "settings_role_about": Message(
-        "An admin sees and changes everything, a member its own tasks, a viewer only looks: its tasks do not run.",
+        "An admin sees and changes everything, a member its own tasks, a viewer only reads: its tasks do not run.",
         "管理员可查看和更改一切;成员仅限自己的任务;只读角色只能查看,其任务不会运行。",
     ),
     "settings_zone_server": Message("zone of the server", "服务器时区"),
@@ -74,15 +73,15 @@ TEXTS: Final[dict[str, Message]] = {
         "Revoking stops all tasks and tokens of an owner; its data stays, and restoring undoes it.",
         "作废会停止该所有者的全部任务和令牌;数据保留,恢复即可撤销。",
     ),
-    "settings_owner_viewer": Message("only looks", "只读"),
+    "settings_owner_viewer": Message("read-only", "只读"),
     # --- tokens ------------------------------------------------------------------------------------------------------
     "settings_token_make": Message("Make a token", "创建令牌"),
     "settings_token_made": Message("The new token", "新令牌"),
-    "settings_token_kept": Message("I have kept it", "我已保存"),
+    "settings_token_kept": Message("I have saved it", "我已保存"),
     "settings_token_agent": Message("Agent", "智能体"),
     "settings_token_agent_hint": Message(
         "With the name of an agent, the token acts as that agent: it sees only its own tasks, and they wait for approval.",
-        "填写智能体名称后,令牌以该智能体的身份行动:只能看到自己的任务,且任务需要审批。",
+        "填写智能体名称后,令牌以该智能体的身份行动:只能看到自己的任务,且任务需要批准。",
     ),
     "settings_token_expires": Message("Expires", "到期日"),
     "settings_token_used": Message("used by this browser", "此浏览器正在使用"),
@@ -93,7 +92,7 @@ TEXTS: Final[dict[str, Message]] = {
         "Programs and browsers that use it are signed out within a second. This cannot be undone.",
         "使用它的程序和浏览器将在一秒内退出登录。此操作无法撤销。",
     ),
-    "settings_scope_read": Message("look", "查看"),
+    "settings_scope_read": Message("read", "查看"),
     "settings_scope_write": Message("create and change", "创建和更改"),
     "settings_scope_run": Message("run now, retry, cancel", "立即运行、重试、取消"),
     "settings_scope_admin": Message("administer everything", "管理全部"),
@@ -149,6 +148,37 @@ TEXTS: Final[dict[str, Message]] = {
     "settings_delivery_failed": Message("failed", "失败"),
     "settings_redeliver": Message("Send again", "重新发送"),
     # --- secrets -----------------------------------------------------------------------------------------------------
+    "settings_messages_about": Message(
+        "Where messages to people go. Tasks name a destination in their policy notify; its URL is stored encrypted and never shown.",
+        "消息发往何处。任务在 notify 策略中写明目的地;其 URL 加密保存,从不显示。",
+    ),
+    "settings_destination_service": Message("Service", "服务"),
+    "settings_destination_quiet": Message("Quiet hours", "静默时段"),
+    "settings_destination_zone": Message("Time zone", "时区"),
+    "settings_destination_last": Message("Last message", "最近消息"),
+    "settings_destination_ok": Message("sent", "已发送"),
+    "settings_destination_failed": Message("not sent", "未发送"),
+    "settings_destination_reminders": Message("reminders", "提醒"),
+    "settings_destination_takes_reminders": Message(
+        "Also receives the texts of tasks with --say", "也接收 --say 任务的文字"
+    ),
+    "settings_destination_set": Message("Set a destination", "设置目的地"),
+    "settings_destination_url": Message("URL", "URL"),
+    "settings_destination_url_hint": Message(
+        "For example slack://…, mailto://… or json://…; empty keeps the URL of a destination that exists.",
+        "例如 slack://…、mailto://… 或 json://…；留空则保留已有目的地的 URL。",
+    ),
+    "settings_destination_saved": Message("The destination {name} is stored.", "目的地 {name} 已保存。"),
+    "settings_destination_test": Message("Test", "测试"),
+    "settings_destination_test_of": Message("Send a test message to {name}", "向 {name} 发送测试消息"),
+    "settings_destination_sent": Message("A test message was sent to {name}.", "已向 {name} 发送测试消息。"),
+    "settings_destination_not_sent": Message(
+        "The test message to {name} was not sent: {answer}", "发往 {name} 的测试消息未发送：{answer}"
+    ),
+    "settings_destination_removed": Message("The destination {name} is deleted.", "目的地 {name} 已删除。"),
+    "settings_destination_remove_about": Message(
+        "Tasks that name it stay, and send nothing there.", "引用它的任务保留，但不再向其发送消息。"
+    ),
     "settings_secrets_about": Message(
         "Tasks refer to a secret by its name. Values are encrypted, and no page ever shows one.",
         "任务按名称引用机密。值经过加密,任何页面都不会显示。",
@@ -180,7 +210,7 @@ TEXTS: Final[dict[str, Message]] = {
     # --- sessions ----------------------------------------------------------------------------------------------------
     "settings_sessions_about": Message(
         "Browsers that are signed in. Revoke one that you do not know, then also revoke its token.",
-        "已登录的浏览器。请撤销您不认识的会话,并一并作废其令牌。",
+        "已登录的浏览器。如有不认识的会话,请将其作废,并一并作废其令牌。",
     ),
     "settings_session_client": Message("Browser", "浏览器"),
     "settings_session_this": Message("this browser", "此浏览器"),
@@ -188,50 +218,30 @@ TEXTS: Final[dict[str, Message]] = {
     "settings_session_ends": Message("Ends", "结束"),
     "settings_session_token": Message("Opened with", "登录方式"),
     "settings_session_link": Message("sign-in link", "登录链接"),
-    "settings_session_revoke": Message("Revoke", "撤销"),
+    "settings_session_revoke": Message("Revoke", "作废"),
     "settings_session_revoked": Message("The session of {owner} has ended.", "{owner} 的会话已结束。"),
     # --- doctor ------------------------------------------------------------------------------------------------------
     "doctor_grade_ok": Message("fine", "正常"),
     "doctor_grade_warning": Message("warning", "警告"),
     "doctor_grade_error": Message("error", "错误"),
-    "doctor_look": Message("Look", "查看"),
+    "doctor_grade_skipped": Message("not checked", "未检查"),
+    "doctor_group_server": Message("Server", "服务器"),
+    "doctor_group_machine": Message("Machine", "机器"),
+    "doctor_group_settings": Message("Settings", "设置"),
+    "doctor_group_store": Message("Store", "存储"),
+    "doctor_group_nodes": Message("Nodes", "节点"),
+    "doctor_group_tasks": Message("Tasks", "任务"),
+    "doctor_summary": Message("{errors} errors, {warnings} warnings.", "{errors} 个错误,{warnings} 个警告。"),
+    "doctor_checked": Message("Checked {time}.", "检查时间:{time}。"),
+    "doctor_checked_at": Message("checked", "检查于"),
+    "doctor_running": Message("It is being checked again.", "正在重新检查。"),
+    "doctor_not_ready": Message("The checks are being made.", "正在检查。"),
+    "doctor_reload": Message("Show the result", "显示结果"),
+    "doctor_again": Message("Check again", "重新检查"),
     "doctor_about": Message(
-        "Checked at {time}, from this process. The machine, disk, backup and settings are checked on a terminal:",
-        "检查时间 {time},由此进程执行。机器、磁盘、备份和设置请在终端检查:",
+        "The same checks are made on a terminal, where the store is or with --server:",
+        "在终端也可进行同样的检查,在存储所在的机器上,或使用 --server:",
     ),
-    "doctor_store_fine": Message("The store answers and accepts writes.", "存储响应正常并可写入。"),
-    "doctor_store_away": Message("The store does not answer.", "存储没有响应。"),
-    "doctor_store_read_only": Message("The store refuses writes: {problem}", "存储拒绝写入:{problem}"),
-    "doctor_nodes": Message("{number} nodes claim due tasks.", "{number} 个节点在领取到期的任务。"),
-    "doctor_no_nodes": Message("No node claims due tasks; start one:", "没有节点领取到期的任务;请启动一个:"),
-    "doctor_silent_nodes": Message(
-        "{number} nodes have not renewed their lease; others take over.", "{number} 个节点没有续租;由其他节点接管。"
-    ),
-    "doctor_clock": Message("The clocks of all nodes agree with the store's.", "所有节点的时钟与存储一致。"),
-    "doctor_clock_off": Message("The clock of a node is too far off.", "某个节点的时钟偏差过大。"),
-    "doctor_clock_step": Message(
-        "A clock was set back by {length} in the last day.", "最近一天内有时钟回拨了 {length}。"
-    ),
-    "doctor_no_runs": Message("Nothing ran in the last day.", "最近一天没有运行。"),
-    "doctor_lateness": Message(
-        "{share} of the runs of the last day started within a second of their due instant; p99 {p99}.",
-        "最近一天 {share} 的运行在到期后一秒内开始;p99 {p99}。",
-    ),
-    "doctor_overdue": Message(
-        "{number} entries are overdue: due, and no node has claimed them.", "{number} 项逾期:已到期但没有节点领取。"
-    ),
-    "doctor_parked": Message("{number} entries wait for a lane slot.", "{number} 项在等待通道空位。"),
-    "doctor_stranded": Message(
-        "{number} entries wait for a node that can run them.", "{number} 项在等待能执行它们的节点。"
-    ),
-    "doctor_nothing_waits": Message("Nothing due waits.", "没有到期后仍在等待的任务。"),
-    "doctor_closed_lanes": Message(
-        "Lanes with the limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何运行:{names}"
-    ),
-    "doctor_needs": Message("{number} tasks need you.", "{number} 个任务需要您处理。"),
-    "doctor_key": Message("A key for secrets is configured.", "已配置机密的密钥。"),
-    "doctor_no_key": Message("No key for secrets is configured.", "未配置机密的密钥。"),
-    "doctor_webhooks": Message("{number} webhooks fail or are blocked.", "{number} 个 Webhook 失败或被阻止。"),
     # --- about -------------------------------------------------------------------------------------------------------
     "settings_about_version": Message("Version", "版本"),
     "settings_about_python": Message("Python", "Python"),

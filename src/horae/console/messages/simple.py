@@ -146,7 +146,7 @@ TEXTS: Final[dict[str, Message]] = {
     "simple_status": Message("Status", "状态"),
     "simple_started": Message("Started", "开始"),
     "simple_ended": Message("Ended", "结束"),
-    "simple_trace": Message("Trace id", "追踪 ID"),
+    "simple_trace": Message("Trace id", "追踪标识"),
     "simple_error": Message("Error", "错误"),
     "simple_why_not": Message("Reason", "原因"),
     "simple_result": Message("Result", "返回结果"),

@@ -7,15 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
-from ...errors import HoraeError, NotAuthenticated, Refusal
+from ...errors import Conflict, HoraeError, NotAuthenticated, Refusal
 from ...model.accounts.operation import OperationState
 from ...model.change import Facts
-from ...model.task import PauseCause, TaskState
 from ...ports.store import TaskFilter
 from ...service.accounts.rights import has_same_rights
 from ...service.query.filters import narrow_task_filter
 from ...service.query.instants import parse_future_instant
-from ...service.tasks.bulk import Bulk
 from ...service.tasks.bulk_actions import MAX_SYNCHRONOUS, ActionArguments, LoadedTasks, load_selected, make_action
 from ...service.tasks.lookup import TaskCount
 from ...service.tasks.operation_worker import Permission
@@ -29,6 +27,8 @@ ACTIONS: Final = ("run", "pause", "resume", "delete")
 MAX_UNCONFIRMED: Final = 20
 """Above this number of tasks, and for every deletion, the number has to be typed."""
 _MAX_NAMES: Final = 20
+_UNDO_SECONDS: Final = 5.0
+"""Time in which an undo may end before its own page is shown."""
 
 
 class BulkOrder(NamedTuple):
@@ -125,17 +125,22 @@ async def _apply(request: PageRequest, order: BulkOrder, matched: _Matched, argu
     given = ActionArguments(
         request.viewer.zone, arguments.get("note", ""), arguments.get("until"), arguments.get("missed", "skip")
     )
-    action = make_action(principal, service.tasks, order.action, given, request.viewer.now)
+    log = service.operations.new_log(principal, order.action)
+    action = make_action(principal, service.tasks, order.action, given, request.viewer.now, log)
+    # Tasks that were selected, or are few, are those that were read; many are read again page by page.
+    selected = LoadedTasks(matched.tasks) if order.query is None or not matched.is_large else None
+    begun = OperationRequest(order.action, {} if order.query is None else {"q": order.query}, arguments)
     if matched.is_large:
-        begun = OperationRequest(order.action, {"q": order.query}, arguments)
-        allowed = _permission_check(request)
-        operation = await service.operations.begin(principal, begun, order.task_filter, action, allowed)
+        operation = await service.operations.begin(
+            principal, begun, order.task_filter, action, _permission_check(request), log=log, tasks=selected
+        )
         return request.redirect(f"/operations/{operation.id}")
-    report = await Bulk(LoadedTasks(matched.tasks)).each(principal, TaskFilter(), action)
-    data = {"page": "tasks", "order": order, "report": report}
+    report = await service.operations.act(principal, begun, order.task_filter, action, log=log, tasks=selected)
+    undo = None if report.undo is None else Undo(f"/operations/{report.undo}/undo", _list_query(order))
     if report.refused:
+        data = {"page": "tasks", "order": order, "report": report, "undo": undo}
         return request.render("tasks_bulk_result.html", data)
-    notice = request.notice(f"bulk_done_{order.action}", _undo(order, matched.tasks, arguments), number=report.done)
+    notice = request.notice(f"bulk_done_{order.action}", undo, number=report.done)
     return request.redirect("/tasks", notice, **_list_query(order))
 
 
@@ -143,35 +148,17 @@ def _list_query(order: BulkOrder) -> dict[str, str]:
     return {"q": order.fields["q"]} if "q" in order.fields else {}
 
 
-def _undo(order: BulkOrder, before: Sequence[Facts], arguments: Mapping[str, str]) -> Undo | None:
-    """Return the form that reverses a pause or a resume, for the tasks whose state it has changed."""
-    if order.action == "pause":
-        changed = [facts.task.id for facts in before if facts.status.state is TaskState.ACTIVE]
-        fields = {"action": "resume", "missed": "skip"}
-    elif order.action == "resume" and arguments["missed"] == "skip":
-        pauses = {facts.task.id: facts.status.pause for facts in before}
-        changed = [each for each, pause in pauses.items() if pause and pause.cause is PauseCause.REQUESTED]
-        notes = {pause.note for pause in pauses.values() if pause}
-        fields = {"action": "pause", "note": notes.pop() if len(notes) == 1 else ""}
-    else:
-        return None
-    if not changed:
-        return None
-    query = {"q": order.fields["q"]} if "q" in order.fields else {}
-    return Undo("/tasks/bulk", {**fields, **query, "ids": ",".join(changed), "confirm": str(len(changed))})
-
-
 def _permission_check(request: PageRequest) -> Permission:
     """Return a check for a running operation: the session is still open and has the same rights."""
     sessions, cookie, principal = request.service.sessions, session_cookie(request.request), request.viewer.principal
 
-    async def allowed() -> bool:
+    async def is_allowed() -> bool:
         try:
             return has_same_rights(await sessions.authenticate(cookie), principal)
         except NotAuthenticated:
             return False
 
-    return allowed
+    return is_allowed
 
 
 async def _show_preview(request: PageRequest, order: BulkOrder, refusal: HoraeError | None = None) -> Response:
@@ -200,14 +187,23 @@ async def _show_preview(request: PageRequest, order: BulkOrder, refusal: HoraeEr
 
 
 async def show_operation(request: PageRequest) -> Response:
+    return await _show_operation(request)
+
+
+async def _show_operation(request: PageRequest, refusal: Refusal | None = None) -> Response:
     principal = request.viewer.principal
     operation = await request.service.operations.get(principal, request.request.path_params["id"])
+    may_change = scope_for(operation.action) in principal.scopes
     data = {
         "page": "tasks",
         "operation": operation,
         "is_running": operation.state is OperationState.RUNNING,
-        "can_cancel": scope_for(operation.action) in principal.scopes,
+        "can_cancel": may_change,
+        "can_undo": may_change and operation.can_undo(request.viewer.now),
+        "problem": None,
     }
+    if refusal is not None:
+        return request.render_refused("operation.html", data, refusal)
     return request.render("operation.html", data)
 
 
@@ -217,9 +213,24 @@ async def cancel_operation(request: PageRequest) -> Response:
     return request.redirect(f"/operations/{operation.id}", Notice(request.text("operation_cancelling")))
 
 
+async def undo_operation(request: PageRequest) -> Response:
+    """Restore what the operation changed; go back to the list of tasks if all of it was restored soon."""
+    principal, operations = request.viewer.principal, request.service.operations
+    try:
+        begun = await operations.undo(principal, request.request.path_params["id"], _permission_check(request))
+    except Conflict as refusal:
+        return await _show_operation(request, refusal)
+    undo = await operations.wait(principal, begun.id, _UNDO_SECONDS)
+    if undo.state is not OperationState.FINISHED or undo.refused:
+        return request.redirect(f"/operations/{undo.id}")
+    query = {"q": request.form["q"]} if "q" in request.form else {}
+    return request.redirect("/tasks", request.notice("bulk_undone", number=undo.done), **query)
+
+
 ROUTES: Final = (
     page("/tasks/bulk", show_preview),
     form("/tasks/bulk", apply),
     page("/operations/{id}", show_operation),
     form("/operations/{id}/cancel", cancel_operation),
+    form("/operations/{id}/undo", undo_operation),
 )

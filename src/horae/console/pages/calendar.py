@@ -67,7 +67,7 @@ async def load(request: PageRequest) -> dict[str, Any]:
     bounds = _bounds(period)
     outcomes = await _load_outcomes(request, period)
     planned = await _load_planned(request, bounds)
-    cells = _make_cells(links, bounds, _numbers(bounds, outcomes, planned))
+    cells = _make_cells(links, bounds, _count_periods(bounds, outcomes, planned))
     changes = find_changes(viewer.zone, period.since, period.until)
     by_day = {day.date: [each for each in cells if day.since <= each.since < day.until] for day in period.days}
     return {
@@ -178,7 +178,7 @@ async def _load_affected(request: PageRequest, period: Period) -> list[tuple[str
 # --- cells -----------------------------------------------------------------------------------------------------------
 
 
-def _numbers(
+def _count_periods(
     bounds: Sequence[datetime], outcomes: Sequence[HourSummary], planned: PlannedCounts
 ) -> list[dict[str, int]]:
     """Return the numbers of each period by kind. An hour of the counters belongs to the period in which it begins."""

@@ -63,7 +63,7 @@ async def serve(request: Request) -> Response:
     except HoraeError as error:
         return problem_response(request, error)
     name = TEXTS["feed_calendar_name"].in_language(viewer_language(request, principal), owner=principal.owner)
-    return _conditional(request, render_calendar(name, f"Horae {__version__}", events), changed)
+    return _respond_unless_cached(request, render_calendar(name, f"Horae {__version__}", events), changed)
 
 
 async def build_events(request: Request, principal: Principal) -> tuple[list[CalendarEvent], datetime]:
@@ -141,7 +141,7 @@ def event_uid(task_id: str, origin: Origin, planned: datetime) -> str:
     return f"{task_id}-{origin.value}-{to_microseconds(planned)}@horae"
 
 
-def _conditional(request: Request, body: bytes, changed: datetime) -> Response:
+def _respond_unless_cached(request: Request, body: bytes, changed: datetime) -> Response:
     """Respond with the calendar, or 304 if the client has it already."""
     tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     headers = {

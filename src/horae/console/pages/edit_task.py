@@ -47,7 +47,7 @@ _MAX_NAMES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class EditState:
-    """What the page shows: the texts of the form, and the result of the last button."""
+    """State of the page: the texts of the form, and the result of the last button."""
 
     texts: dict[str, str]
     facts: Facts | None = None
@@ -119,7 +119,7 @@ async def _submit(request: PageRequest, state: EditState) -> Response:
                 save = _create if state.facts is None else _edit
                 return await save(request, state, runs=action == "save_run")
             case "fields":
-                return await _render(request, await _written(request, state))
+                return await _render(request, await _write_schedule_text(request, state))
             case "check":
                 return await _render(request, replace(state, check=await _check(request, state)))
             case "code":
@@ -128,16 +128,16 @@ async def _submit(request: PageRequest, state: EditState) -> Response:
                 return await _render(request, state)
     except Refusal as refusal:
         if refusal.code in _CHANGED_MEANWHILE and state.facts is not None:
-            return await _render(request, _merged(request, state))
-        return await _render(request, _refused(request, state, refusal))
+            return await _render(request, _merge_saved_change(request, state))
+        return await _render(request, _add_problem(request, state, refusal))
 
 
-def _refused(request: PageRequest, state: EditState, refusal: HoraeError) -> EditState:
+def _add_problem(request: PageRequest, state: EditState, refusal: HoraeError) -> EditState:
     problem = problem_json(refusal, request.viewer.language)
     return replace(state, problem=problem, problem_field=field_of(refusal, state.texts), status=status_of(refusal))
 
 
-async def _written(request: PageRequest, state: EditState) -> EditState:
+async def _write_schedule_text(request: PageRequest, state: EditState) -> EditState:
     """Write the text of the schedule from the structured fields."""
     preview = await preview_text(request, state.texts.get("when", ""), state.texts.get("zone", ""), state.task)
     text = text_of_fields(state.texts, state.days, request.viewer.language, preview.schedule)
@@ -240,7 +240,7 @@ async def undo_edit(request: PageRequest) -> Response:
     return request.back(f"/tasks/{task_id}", request.notice("edit_undone", task=edited.after.name))
 
 
-def _merged(request: PageRequest, state: EditState) -> EditState:
+def _merge_saved_change(request: PageRequest, state: EditState) -> EditState:
     """Return the form with the change that was saved meanwhile; fields that the viewer changed keep their text."""
     if state.facts is None:
         return state

@@ -21,6 +21,7 @@ from ...model.run import Run, RunState
 from ...web.problems import status_of
 from ...wire.problems import problem_json, sentence_of
 from ..page import PageRequest, form, page
+from ..run_inputs import compare_lines, read_input_fields
 from ..waterfall import WIDTH, build_waterfall
 from .runs import duration_of, shown_lanes
 
@@ -102,7 +103,9 @@ async def head_data(request: PageRequest, run: Run, tab: str, error: Refusal | N
         "tab": tab,
         "tabs": tabs_of(run),
         "can_retry": request.viewer.can_run and run.state in _RETRYABLE,
+        "can_give_input": request.viewer.can_write,
         "can_cancel": request.viewer.can_run and run.live,
+        "values": request.form if error is not None else {},
         "problem": None if error is None else problem_json(error, request.viewer.language),
     }
 
@@ -156,7 +159,20 @@ async def show_payload(request: PageRequest) -> Response:
     head = await head_data(request, run, "payload")
     facts: Facts | None = head["facts"]
     payload = None if facts is None else _cut(request, pretty_json(facts.task.payload), MAX_PAYLOAD)
-    return request.render("run_payload.html", {**head, "payload": payload})
+    return request.render("run_payload.html", {**head, "payload": payload, **_input_data(request, run, facts)})
+
+
+def _input_data(request: PageRequest, run: Run, facts: Facts | None) -> dict[str, Any]:
+    """Return the input of the run, and the payload that it makes of the task's as it is now, line by line."""
+    if run.input is None:
+        return {"given": None, "lines": ()}
+    given = _cut(request, pretty_json(run.input.value), MAX_PAYLOAD)
+    if facts is None:
+        return {"given": given, "lines": ()}
+    made = pretty_json(run.input.payload_for(facts.task.payload))
+    if len(made) > MAX_PAYLOAD and not request.request.query_params.get("all"):
+        return {"given": given, "lines": ()}
+    return {"given": given, "lines": compare_lines(pretty_json(facts.task.payload), made)}
 
 
 async def show_transcript(request: PageRequest) -> Response:
@@ -167,7 +183,7 @@ async def show_transcript(request: PageRequest) -> Response:
 
 async def retry(request: PageRequest) -> Response:
     try:
-        await request.service.runs.retry(request.viewer.principal, _run_id(request))
+        await request.service.runs.retry(request.viewer.principal, _run_id(request), read_input_fields(request.form))
     except NotFound:
         raise
     except Refusal as error:

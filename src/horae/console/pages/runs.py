@@ -18,10 +18,10 @@ from ...model.run import Run
 from ...service.runs.failures import MAX_FAILURES, FailureGroup, FailureGroups, RetryReport
 from ...state_names import state_name
 from ...wire.problems import sentence_of
-from ..notice import Undo
 from ..outcomes import run_sign
 from ..page import PageRequest, form, page
 from ..run_query import RunQuery, build_run_filter, read_run_query
+from ..saved_views import view_forms
 
 PAGE_SIZE: Final = 50
 MAX_SHOWN_GROUPS: Final = 100
@@ -178,23 +178,6 @@ async def _show_report(request: PageRequest, query: RunQuery, group: FailureGrou
     return request.render("run_retry_report.html", data)
 
 
-async def save_view(request: PageRequest) -> Response:
-    """Store the query under a name."""
-    fields, principal = request.form, request.viewer.principal
-    view = await request.service.views.save(principal, _LIST, fields.text("name"), fields.text("q"))
-    undo = Undo("/runs/views/remove", {"name": view.name, "q": view.query}) if view.version == 1 else None
-    return request.redirect("/runs", request.notice("tasks_view_saved", undo, view=view.name), q=view.query)
-
-
-async def remove_view(request: PageRequest) -> Response:
-    fields, principal = request.form, request.viewer.principal
-    query = (await request.service.views.get(principal, _LIST, fields.text("name"))).query
-    await request.service.views.remove(principal, _LIST, fields.text("name"))
-    undo = Undo("/runs/views", {"name": fields.text("name"), "q": query})
-    notice = request.notice("tasks_view_removed", undo, view=fields.text("name"))
-    return request.redirect("/runs", notice, q=fields.text("q") or None)
-
-
 async def load_rows(request: PageRequest, runs: Sequence[Run]) -> list[RunRow]:
     """Return rows of runs with the names of their tasks, which are read at once."""
     names = await request.service.tasks.names(request.viewer.principal, [run.task_id for run in runs])
@@ -225,6 +208,5 @@ def shown_lanes(lanes: Iterable[str], owner: str) -> tuple[str, ...]:
 ROUTES: Final = (
     page("/runs", show),
     form("/runs/retry-group", retry_group),
-    form("/runs/views", save_view),
-    form("/runs/views/remove", remove_view),
+    *view_forms(_LIST),
 )

@@ -44,7 +44,7 @@ async def require_sign_in(request: Request, form: Form) -> Response:
     """Answer a request without a valid session: a GET is sent to the sign-in page, a POST gets it with its form kept."""
     wanted = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     if request.method != "GET":
-        return _sign_in_page(request, next_path=wanted, kept=_kept(form), status=401)
+        return _sign_in_page(request, next_path=wanted, kept=_encode_form(form), status=401)
     if request.headers.get("sec-fetch-site") == "cross-site" and not session_cookie(request):
         # The browser withholds a strict cookie from a link on another site; it sends it with a reload.
         return page_response(request, anonymous_viewer(request), "reload.html", {})
@@ -67,7 +67,7 @@ async def show_sign_in(request: Request) -> Response:
     except NotAuthenticated:
         return _sign_in_page(request, next_path=next_path)
     except HoraeError as error:
-        return error_response(request, error)
+        return error_response(request, anonymous_viewer(request), error)
     return RedirectResponse(_next_path(request, next_path), 303)
 
 
@@ -93,7 +93,7 @@ async def sign_in(request: Request) -> Response:
             request, next_path=form.text(NEXT_FIELD), kept=form.get(KEPT_FIELD, ""), problem=problem, status=401
         )
     except HoraeError as error:
-        return error_response(request, error)
+        return error_response(request, anonymous_viewer(request), error)
     response = (
         _resume_page(request, opened.cookie, form)
         if form.get(KEPT_FIELD)
@@ -115,7 +115,7 @@ def show_refusal(request: Request, error: HoraeError, next_path: str) -> Respons
     """Show the sign-in page with the reason why another way to sign in failed."""
     problem = problem_json(error, anonymous_viewer(request).language)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
-        return error_response(request, error)
+        return error_response(request, anonymous_viewer(request), error)
     return _sign_in_page(request, next_path=next_path, problem=problem, status=status_of(error))
 
 
@@ -180,7 +180,7 @@ def _is_secret(name: str) -> bool:
     return any(word in name.lower() for word in _SECRET_WORDS)
 
 
-def _kept(form: Form) -> str:
+def _encode_form(form: Form) -> str:
     return urlencode([(name, value) for name, value in form.pairs if name != CSRF_FIELD])
 
 

@@ -13,6 +13,7 @@ from ...model.change import Facts
 from ...model.reason import describe_reason
 from ...model.task import OPEN_STATES, TaskState
 from ...ports.store import RunFilter
+from ...schedule import After
 from ...schedule.preview import Fire
 from ...service.accounts.approval_policy import rejection_of
 from ...service.accounts.audit import AuditRow
@@ -47,7 +48,7 @@ async def load(request: PageRequest) -> Facts:
     return await request.service.tasks.get(request.viewer.principal, request.request.path_params["id"])
 
 
-async def refused(request: PageRequest, facts: Facts, refusal: HoraeError, opened: str) -> Response:
+async def render_refused(request: PageRequest, facts: Facts, refusal: HoraeError, opened: str) -> Response:
     """Show the task again with the form `opened`, its input and the problem."""
     data = await task_data(request, facts)
     return request.render_refused("task.html", {**data, "opened": opened, "values": request.form}, refusal)
@@ -55,7 +56,7 @@ async def refused(request: PageRequest, facts: Facts, refusal: HoraeError, opene
 
 async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     """Return the data of the page, or only of the parts that a script asks for."""
-    data = _head_data(request, facts)
+    data = _head_data(request, facts) | await _chain_data(request, facts)
     parts = request.parts if _PARTS.issuperset(request.parts) else []
     if not parts or "charts" in parts:
         data |= await chart_data(request, facts)
@@ -96,6 +97,20 @@ def _head_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
         "tab": tab if tab in TABS else TABS[0],
         "tabs": TABS,
         **_fires(viewer, facts),
+    }
+
+
+async def _chain_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
+    """Return the tasks that this one runs after, and those that run after it, as far as the viewer may see them."""
+    schedule, following = facts.task.schedule, facts.task.successors
+    links = schedule.links if isinstance(schedule, After) else ()
+    if not links and not following:
+        return {"predecessors": [], "successors": []}
+    wanted = [*(link.task for link in links), *following]
+    names = await request.service.tasks.names(request.viewer.principal, wanted)
+    return {
+        "predecessors": [(names[link.task], link.task, link.on) for link in links if link.task in names],
+        "successors": [(names[each], each) for each in following if each in names],
     }
 
 

@@ -18,15 +18,17 @@ from ...service.tasks.catch_up_previews import BackfillPreview, compute_backfill
 from ..notice import Undo
 from ..page import PageRequest, form, page
 from ..refusals import refuse
-from .task import load, refused
+from ..run_inputs import read_input_fields
+from .task import load, render_refused
 
 
 async def run_now(request: PageRequest) -> Response:
     facts = await load(request)
     try:
-        run_id = await request.service.tasks.run_now(request.viewer.principal, facts.task.id)
+        given = read_input_fields(request.form)
+        run_id = await request.service.tasks.run_now(request.viewer.principal, facts.task.id, given)
     except Refusal as refusal:
-        return await refused(request, facts, refusal, "run")
+        return await render_refused(request, facts, refusal, "run")
     return request.back(_path(facts), request.notice("task_run_requested", task=facts.task.name, run=run_id))
 
 
@@ -37,7 +39,7 @@ async def pause(request: PageRequest) -> Response:
         note = request.form.text("note")
         await request.service.tasks.pause(viewer.principal, facts.task.id, note=note, until=end)
     except Refusal as refusal:
-        return await refused(request, facts, refusal, "pause")
+        return await render_refused(request, facts, refusal, "pause")
     undo = Undo(f"{_path(facts)}/resume", {"missed": "skip"}) if facts.status.pause is None else None
     return request.back(_path(facts), request.notice("task_paused", undo, task=facts.task.name))
 
@@ -48,7 +50,7 @@ async def resume(request: PageRequest) -> Response:
         mode = read_missed_mode(request.form.text("missed") or "skip")
         await request.service.tasks.resume(request.viewer.principal, facts.task.id, mode)
     except Refusal as refusal:
-        return await refused(request, facts, refusal, "resume")
+        return await render_refused(request, facts, refusal, "resume")
     undo = _pause_again(facts) if mode == "skip" else None
     return request.back(_path(facts), request.notice("task_resumed", undo, task=facts.task.name))
 
@@ -70,7 +72,7 @@ async def skip(request: PageRequest) -> Response:
     try:
         await request.service.tasks.skip_next(request.viewer.principal, facts.task.id, number)
     except Refusal as refusal:
-        return await refused(request, facts, refusal, "skip")
+        return await render_refused(request, facts, refusal, "skip")
     undo = Undo(f"{_path(facts)}/skip", {"number": str(facts.status.skips_left)})
     name = "task_skips" if number else "task_skips_none"
     notice = request.notice(name, undo, number=number, task=facts.task.name)
@@ -86,7 +88,7 @@ async def delete(request: PageRequest) -> Response:
             raise refuse("not_confirmed", value=typed, wanted=name)
         await request.service.tasks.delete(request.viewer.principal, facts.task.id)
     except Refusal as refusal:
-        return await refused(request, facts, refusal, "delete")
+        return await render_refused(request, facts, refusal, "delete")
     return request.redirect("/tasks", request.notice("task_deleted", task=name))
 
 
@@ -105,8 +107,10 @@ async def backfill(request: PageRequest) -> Response:
     principal, fields = request.viewer.principal, request.form
     try:
         preview = _read_range(request, facts, fields)
-        again = bool(fields.get("again"))
-        await request.service.tasks.backfill(principal, facts.task.id, preview.first, preview.last, again=again)
+        again, given = bool(fields.get("again")), read_input_fields(fields)
+        await request.service.tasks.backfill(
+            principal, facts.task.id, preview.first, preview.last, again=again, given=given
+        )
     except Refusal as refusal:
         return await _show_backfill(request, facts, fields, refusal)
     notice = request.notice("task_backfill_queued", number=preview.number)
@@ -120,9 +124,10 @@ async def _show_backfill(
     if refusal is None and fields.get("from"):
         try:
             preview = _read_range(request, facts, fields)
-            again = bool(fields.get("again"))
-            dry_run = request.service.dry_run.tasks
-            await dry_run.backfill(request.viewer.principal, facts.task.id, preview.first, preview.last, again=again)
+            again, given = bool(fields.get("again")), read_input_fields(fields)
+            await request.service.dry_run.tasks.backfill(
+                request.viewer.principal, facts.task.id, preview.first, preview.last, again=again, given=given
+            )
         except Refusal as error:
             refusal, preview = error, None
     data = {"page": "tasks", "task": facts.task, "values": fields, "preview": preview, "problem": None}

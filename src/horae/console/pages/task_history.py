@@ -20,6 +20,7 @@ from ..task_charts import (
     SEVERITY,
     Day,
     HeatMap,
+    LocalDays,
     Measured,
     Plot,
     add_late,
@@ -94,13 +95,10 @@ def _midnight(viewer: Viewer, day: date) -> datetime:
 
 
 def _heat(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> Heat:
-    today, tz = _today(viewer), viewer.tz
-
-    def local_day(at: datetime) -> date:
-        return at.astimezone(tz).date()
-
-    counted = count_days(final_attempts(runs), today - timedelta(days=DAYS - 1), today, local_day)
-    days = add_late(counted, runs, ON_TIME_LIMIT, local_day)
+    today = _today(viewer)
+    first = today - timedelta(days=DAYS - 1)
+    local_day = LocalDays(first, today, viewer.tz).find
+    days = add_late(count_days(final_attempts(runs), first, today, local_day), runs, ON_TIME_LIMIT, local_day)
     labels = tuple((_day_label(viewer, day, today), _day_link(viewer, facts, day.day)) for day in days)
     totals = {kind: sum(day.counts.get(kind, 0) for day in days) for kind in SEVERITY}
     return Heat(heat_map(days), labels, totals, sum(day.late for day in days), len(runs) >= MAX_RUNS)
@@ -127,7 +125,8 @@ def _measures(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> Measures:
     lateness = [(run, run.lateness) for run in started if run.lateness is not None]
     duration = [(run, run.ended - run.started) for run in started if run.started and run.ended]
 
-    marks = {run.id: _mark(viewer, facts, run) for run in started}
+    why = viewer.url(f"/tasks/{quote(facts.task.id)}/why")
+    marks = {run.id: (outcome_kind(run), outcome_label(viewer, run), _why_link(why, run.planned)) for run in started}
 
     def plot(values: Sequence[tuple[Run, timedelta]]) -> Plot | None:
         return scatter_plot([Measured(run.planned, value, *marks[run.id]) for run, value in values])
@@ -137,7 +136,5 @@ def _measures(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> Measures:
     return Measures(started, plot(lateness), plot(duration), *shares)
 
 
-def _mark(viewer: Viewer, facts: Facts, run: Run) -> tuple[str, str, str]:
-    """Return kind, label and link of a run, which both plots show."""
-    href = viewer.url(f"/tasks/{quote(facts.task.id)}/why", at=run.planned.isoformat())
-    return outcome_kind(run), outcome_label(viewer, run), href
+def _why_link(why: str, planned: datetime) -> str:
+    return f"{why}?at={quote(planned.isoformat(), safe='')}"

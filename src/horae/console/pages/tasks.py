@@ -20,9 +20,9 @@ from ...service.tasks.demo_tasks import DEMO_LABEL, create_demo_tasks, remove_de
 from ...service.tasks.lookup import TaskCount
 from ...wire.tasks import next_due
 from ..formats import format_count
-from ..notice import Undo
 from ..outcomes import was_missed
 from ..page import PageRequest, form, page
+from ..saved_views import view_forms
 from ..task_charts import MARK_HEIGHT, MARK_STEP, Mark, outcome_marks
 from ..task_texts import city_of, describe_pause, describe_wait, describe_when, other_zone, outcome_label
 from ..viewer import Viewer
@@ -148,23 +148,6 @@ def make_row(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> TaskRow:
     )
 
 
-async def save_view(request: PageRequest) -> Response:
-    """Store the filter of the list under a name; the page of the list is shown again."""
-    fields, principal = request.form, request.viewer.principal
-    view = await request.service.views.save(principal, _LIST, fields.text("name"), fields.text("q"))
-    undo = Undo("/tasks/views/remove", {"name": view.name, "q": view.query}) if view.version == 1 else None
-    return request.redirect("/tasks", request.notice("tasks_view_saved", undo, view=view.name), q=view.query)
-
-
-async def remove_view(request: PageRequest) -> Response:
-    fields, principal = request.form, request.viewer.principal
-    query = (await request.service.views.get(principal, _LIST, fields.text("name"))).query
-    await request.service.views.remove(principal, _LIST, fields.text("name"))
-    undo = Undo("/tasks/views", {"name": fields.text("name"), "q": query})
-    notice = request.notice("tasks_view_removed", undo, view=fields.text("name"))
-    return request.redirect("/tasks", notice, **({"q": fields["q"]} if "q" in fields else {}))
-
-
 async def load_demo(request: PageRequest) -> Response:
     created = await create_demo_tasks(request.service.tasks, request.viewer.principal)
     return request.redirect("/tasks", request.notice("tasks_demo_loaded", number=created))
@@ -180,6 +163,5 @@ ROUTES: Final = (
     page("/tasks", show),
     form("/tasks/demo", load_demo),
     form("/tasks/demo/remove", remove_demo),
-    form("/tasks/views", save_view),
-    form("/tasks/views/remove", remove_view),
+    *view_forms(_LIST),
 )

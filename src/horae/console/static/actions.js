@@ -45,7 +45,7 @@ export function isUsable(element) {
 }
 
 export function goTo(path) {
-  const link = [...document.querySelectorAll("header nav a")].find((each) => each.dataset.path === path);
+  const link = [...document.querySelectorAll(".pages a")].find((each) => each.dataset.path === path);
   if (link) link.click();
   return Boolean(link);
 }
@@ -56,7 +56,7 @@ export function copyLink() {
 }
 
 function pageEntries() {
-  return [...document.querySelectorAll("header nav a")].map((link) => ({
+  return [...document.querySelectorAll(".pages a")].map((link) => ({
     name: link.textContent.trim(),
     group: "js_palette_page",
     run: () => link.click(),

@@ -50,7 +50,12 @@ async function refresh() {
   showHeld();
   clearTimeout(live.quietTimer);
   live.quietTimer = setTimeout(schedule, QUIET_REFRESH_MS);
-  if (live.again) schedule();
+  if (live.again || isUnfinished()) schedule();
+}
+
+// The server is still computing a part, and has its result soon.
+function isUnfinished() {
+  return parts().some((part) => "liveAgain" in part.dataset);
 }
 
 // One request for all parts: the server loads the data of the page once.
@@ -164,6 +169,9 @@ export function startLive() {
   document.getElementById("new-rows").addEventListener("click", releaseHeld);
   document.addEventListener("pointerout", releaseWhenLeft);
   document.addEventListener("focusout", releaseWhenLeft);
+  // After a refused form the page has the address of the action: live parts and a reload need that of the page.
+  const home = document.querySelector("[data-home]")?.dataset.home;
+  if (home && location.pathname !== home) history.replaceState(null, "", home);
   const address = new URL(`${document.body.dataset.base}/events`, location.href);
   const task = document.querySelector("[data-live-task]")?.dataset.liveTask;
   if (task) address.searchParams.set("task", task);
@@ -179,4 +187,5 @@ export function startLive() {
   addEventListener("pagehide", () => live.stream.stop());
   addEventListener("pageshow", (event) => event.persisted && followVisibility());
   followVisibility();
+  if (isUnfinished()) schedule();
 }

@@ -48,9 +48,5 @@ document.addEventListener("keydown", (event) => {
   links[wanted].focus();
 });
 
-// After a refused form the page has the address of the action: live parts and a reload need that of the task.
-const home = document.querySelector("[data-home]")?.dataset.home;
-if (home && location.pathname !== home) history.replaceState(null, "", home);
-
 new MutationObserver(showTickAll).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["hidden"] });
 showTickAll();

@@ -18,6 +18,11 @@ OPERATION_RETENTION: Final = timedelta(days=7)
 HEARTBEAT_TIMEOUT: Final = timedelta(seconds=15)
 """Heartbeat timeout: the executing process updates the record every second; without an update for this long it is gone."""
 MAX_REFUSALS: Final = 100
+UNDO_PERIOD: Final = timedelta(minutes=15)
+"""Time after its end in which an operation can be undone."""
+UNDOABLE_ACTIONS: Final = ("pause", "resume")
+UNDO_ACTION: Final = "undo"
+"""Action of an operation that undoes another one."""
 _INSTANTS: Final = ("created", "updated", "ended")
 _NOT_IN_BODY: Final = ("id", "owner", "version")
 
@@ -44,7 +49,8 @@ class RefusedTask(NamedTuple):
 
 class Operation(NamedTuple):
     """`total` is None until the tasks are counted. `refusals` are the first hundred of `refused`. `agent` is the agent that
-    requested the operation, if any; `problem` is the code of the refusal that ended it early."""
+    requested the operation, if any; `problem` is the code of the refusal that ended it early. `changed` counts the tasks
+    whose change was recorded for an undo, and `undone_by` is the operation that undoes this one."""
 
     id: str
     owner: str
@@ -62,6 +68,8 @@ class Operation(NamedTuple):
     cancelling: bool = False
     ended: datetime | None = None
     problem: str | None = None
+    changed: int = 0
+    undone_by: str | None = None
     version: int = 1
 
     def as_of(self, now: datetime) -> Operation:
@@ -69,6 +77,19 @@ class Operation(NamedTuple):
         if self.state is not OperationState.RUNNING or now - self.updated <= HEARTBEAT_TIMEOUT:
             return self
         return self._replace(state=OperationState.INTERRUPTED, ended=self.updated)
+
+    @property
+    def undo_until(self) -> datetime | None:
+        """End of the time in which the operation can be undone; None if there is nothing to undo, or not yet."""
+        # A process that was killed has not recorded its last changes.
+        may_have_changed = self.changed > 0 or self.state is OperationState.INTERRUPTED
+        if self.action not in UNDOABLE_ACTIONS or self.ended is None or not may_have_changed:
+            return None
+        return self.ended + UNDO_PERIOD
+
+    def can_undo(self, now: datetime) -> bool:
+        """Whether an undo can begin: once, and until the end of its time."""
+        return self.undone_by is None and self.undo_until is not None and now <= self.undo_until
 
 
 def operation_record(operation: Operation) -> Record:

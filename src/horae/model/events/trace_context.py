@@ -10,13 +10,13 @@ from ..run import Origin, Run
 
 
 def trace_id(run: Run) -> str:
-    """Return the trace id, shared by all attempts at an occurrence."""
-    return _derive_trace_id(run.task_id, run.origin, run.planned)
+    """Return the trace id, shared by all attempts at an occurrence and by all runs of its chain."""
+    return _derive_trace_id(*run.root)
 
 
 def traceparent(run: Run) -> str:
     """Return the `traceparent` header; each attempt is a span of its own."""
-    return _format_traceparent(_derive_trace_id(run.task_id, run.origin, run.planned), run.id)
+    return _format_traceparent(_derive_trace_id(*run.root), run.id)
 
 
 def first_traceparent(task_id: str, origin: Origin, planned: datetime) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
 
 from ..ids import occurrence_key
@@ -14,6 +14,31 @@ from ..task import Task
 
 _EVENT_NAMESPACE: Final = UUID("6a3f3c39-8f3c-5d57-9a57-5b1d3c4f7a10")
 """UUID namespace for event ids derived from idempotency keys."""
+
+DETAILS_KEY: Final = "compat"
+"""Key in a payload of the descriptive fields of `/schedules`; surfaces show them as fields of their own, and readers of a
+schedule's event find them here."""
+
+
+class Alert(NamedTuple):
+    """The `alertConfig` of a schedule, as far as messages to people need it."""
+
+    methods: tuple[str, ...]
+    """In lower case, such as `email`."""
+    text: str
+
+
+def alert_of(payload: str) -> Alert | None:
+    """Return the alert of a task of `/schedules`; None for any other task."""
+    if f'"{DETAILS_KEY}"' not in payload:
+        return None  # the common case, without parsing
+    value = json.loads(payload)
+    details = value.get(DETAILS_KEY) if isinstance(value, dict) else None
+    if not isinstance(details, dict) or not isinstance(details.get("alertConfig"), dict):
+        return None
+    methods = details["alertConfig"].get("methods")
+    names = tuple(str(each).lower() for each in methods) if isinstance(methods, list) else ()
+    return Alert(names, _text_or(details.get("description"), ""))
 
 
 def triggered_json(

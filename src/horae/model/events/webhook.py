@@ -95,17 +95,19 @@ class DeliveryState(StrEnum):
 class Attempt(NamedTuple):
     """`status` is None without a response; `answer` is the beginning of the response body, or the error.
 
-    `blocked` are networks that the node does not allow, or `NO_KEY`: nothing was sent.
+    `blocked` are networks that the node does not allow, or `NO_KEY`: nothing was sent. `delivered`: a service that has
+    no HTTP status accepted it.
     """
 
     at: datetime
     status: int | None
     answer: str
     blocked: tuple[str, ...] = ()
+    delivered: bool = False
 
     @property
     def ok(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300
+        return self.delivered or (self.status is not None and 200 <= self.status < 300)
 
 
 class Delivery(NamedTuple):
@@ -189,7 +191,8 @@ def delivery_from(record: Record) -> Delivery:
 
 
 def _attempt_from(body: Mapping[str, Any]) -> Attempt:
-    return Attempt(_parse_instant(body["at"]), body["status"], body["answer"], tuple(body.get("blocked", ())))
+    blocked, is_delivered = tuple(body.get("blocked", ())), body.get("delivered", False)
+    return Attempt(_parse_instant(body["at"]), body["status"], body["answer"], blocked, is_delivered)
 
 
 def due_record(delivery: Delivery) -> Record | None:

@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import Final, Protocol, assert_never, cast
 
 from ...choices import Fold, Gap, Language
+from ..after import After
+from ..any_of import AnyOf
 from ..calendar import Calendar
 from ..cron import Cron
 from ..cron_fields import CronFields
@@ -30,6 +32,8 @@ _LANGUAGES: Final[dict[Language, DescriptionLanguage]] = {"en": English(), "zh":
 def describe_schedule(schedule: Schedule, language: Language) -> str:
     """Describe exactly when a schedule fires (cached); the result parses back to the same schedule."""
     words = _LANGUAGES[language]
+    if isinstance(schedule, AnyOf):
+        return _describe_list(schedule, language)
     described = words.separator.join([describe_core(schedule, language), *_describe_modifiers(schedule, words)])
     match schedule:
         case Cron(expression=expression):
@@ -40,10 +44,46 @@ def describe_schedule(schedule: Schedule, language: Language) -> str:
             return described
 
 
+def _describe_list(schedule: AnyOf, language: Language) -> str:
+    """Join the sentences of the schedules, then the modifiers of the list.
+
+    Semicolons keep apart what a comma would leave unclear: more than two schedules, modifiers of one schedule and those
+    of the list. A semicolon at the end says that the modifiers before it belong to the last schedule alone.
+    """
+    words = _LANGUAGES[language]
+    modifiers = words.separator.join(_describe_modifiers(schedule, words))
+    parts = [_describe_part(schedule, part, language) for part in schedule.schedules]
+    if _is_plain_pair(schedule):
+        return words.separator.join(filter(None, (_join_parts(schedule, parts, words), modifiers)))
+    is_unclear = any(getattr(schedule.schedules[-1], name) is not None for name in ("zone", "gap", "fold"))
+    ending = f"{words.list_separator}{modifiers}" if modifiers else words.list_separator.rstrip() if is_unclear else ""
+    return _join_parts(schedule, parts, words) + ending
+
+
+def _is_plain_pair(schedule: AnyOf) -> bool:
+    """Whether it is two schedules that need no semicolon between them and before the modifiers of the list."""
+    has_own = any(next(_describe_modifiers(each, _LANGUAGES["en"]), None) for each in schedule.schedules)
+    return len(schedule.schedules) == 2 and not has_own and isinstance(schedule.schedules[-1], Calendar | Every)
+
+
+def _join_parts(schedule: AnyOf, parts: list[str], words: DescriptionLanguage) -> str:
+    *most, last = parts
+    if _is_plain_pair(schedule):
+        return words.pair(most[0], last)
+    return words.list_separator.join((*most[:-1], words.pair(most[-1] + words.list_separator.rstrip(), last)))
+
+
+def _describe_part(schedule: AnyOf, part: Schedule, language: Language) -> str:
+    """Describe one schedule of a list; an instant is shown in the zone of the list."""
+    if isinstance(part, Once) and part.at.tzinfo is not None:
+        return describe_core(part.with_defaults(schedule.zone), language)
+    return describe_schedule(part, language)
+
+
 def describe_core(schedule: Schedule, language: Language) -> str:
     """Describe a schedule without its modifiers and source."""
     words = _LANGUAGES[language]
-    typed = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
+    typed = cast("Now | Once | Every | Cron | Calendar | RRule | AnyOf | After", schedule)
     match typed:
         case Now():
             return words.now
@@ -57,6 +97,10 @@ def describe_core(schedule: Schedule, language: Language) -> str:
             return words.calendar(typed)
         case RRule():
             return words.rule(typed.parsed, wall_start(typed))
+        case AnyOf():
+            return _join_parts(typed, [describe_core(part, language) for part in typed.parts], words)
+        case After():
+            return words.after(typed)
         case _:
             assert_never(typed)
 
@@ -86,6 +130,7 @@ class DescriptionLanguage(Protocol):
     separator: str
     now: str
     skipped_count: str
+    list_separator: str
 
     # --- kinds
     def once(self, moment: str) -> str: ...
@@ -93,6 +138,10 @@ class DescriptionLanguage(Protocol):
     def cron(self, fields: CronFields) -> str: ...
     def calendar(self, calendar: Calendar) -> str: ...
     def rule(self, rule: Rule, start: datetime | None) -> str: ...
+    def after(self, after: After) -> str: ...
+
+    def pair(self, former: str, last: str) -> str:
+        """Join the last two schedules of a list."""
 
     # --- modifiers
     def exclude(self, moments: Sequence[str]) -> str: ...

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final, cast
 
 from ...choices import Fold, Gap
+from ..after import After
+from ..after import On as AfterOn
 from ..calendar import Calendar, NthWeekday, On
 from ..cron_fields import CronFields
 from ..every import From
@@ -17,6 +19,7 @@ from .recurrence_chinese import describe_rule
 from .recurrence_parts import RuleParts
 
 _GAPS: Final[dict[Gap, str]] = {"next": "跳变时顺延", "shift": "跳变时平移", "skip": "跳变时跳过"}
+_ENDS: Final[dict[AfterOn, str]] = {"succeeded": " 成功", "failed": " 失败", "ended": " 结束"}
 _FOLDS: Final[dict[Fold, str]] = {"first": "重复时取首次", "last": "重复时取末次", "both": "重复时取两次"}
 
 
@@ -24,6 +27,7 @@ class Chinese:
     separator = "，"
     now = "现在"
     skipped_count = "含跳过的"
+    list_separator = "；"
 
     def once(self, moment: str) -> str:
         return moment
@@ -39,6 +43,13 @@ class Chinese:
 
     def rule(self, rule: Rule, start: datetime | None) -> str:
         return describe_rule(RuleParts.of(rule, start))
+
+    def after(self, after: After) -> str:
+        word = "且" if after.mode == "all" else "或"
+        return "在 " + f" {word} ".join(f"{link.task}{_ENDS[link.on]}" for link in after.links) + "之后"
+
+    def pair(self, former: str, last: str) -> str:
+        return f"{former}{' ' if former[-1].isascii() else ''}以及{_space_before_digit(last)}"
 
     def exclude(self, moments: Sequence[str]) -> str:
         return f"除 {'、'.join(moments)} 外"

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from ...choices import Fold, Gap
+from ..after import After
 from ..calendar import Calendar, NthWeekday, On
 from ..cron_fields import CronFields
 from ..every import From
@@ -21,6 +22,7 @@ class English:
     separator = ", "
     now = "now"
     skipped_count = "including skipped"
+    list_separator = "; "
 
     def once(self, moment: str) -> str:
         return f"at {moment}"
@@ -36,6 +38,15 @@ class English:
 
     def rule(self, rule: Rule, start: datetime | None) -> str:
         return describe_rule(RuleParts.of(rule, start))
+
+    def after(self, after: After) -> str:
+        word = " and " if after.mode == "all" else " or "
+        return "after " + word.join(
+            link.task if link.on == "succeeded" else f"{link.task} ({link.on})" for link in after.links
+        )
+
+    def pair(self, former: str, last: str) -> str:
+        return f"{former} and {last}"
 
     def exclude(self, moments: Sequence[str]) -> str:
         return f"except {join_with_and(moments)}"

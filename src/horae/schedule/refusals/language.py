@@ -97,6 +97,18 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "没有说明何时执行。",
         "请加上时间、间隔或日期，例如“每5分钟”或“明天早上9点”。",
     ),
+    "list_time_alone": (
+        '"{value}" is a time without a day.',
+        'Write "every weekday at 9am and 11am" for two times of the same days, else name the days of the second time too.',
+        "“{value}”只有时刻，没有日期。",
+        "同样日期的两个时刻请写成“周一至周五 9:00、11:00”，否则请写明第二个时刻的日期。",
+    ),
+    "list_day_unclear": (
+        '"{value}" could be once or every year.',
+        'Write "{yearly}", or give the year.',
+        "“{value}”可能是一次，也可能是每年。",
+        "请写“{yearly}”，或写明年份。",
+    ),
     "said_twice": (
         "This gives {what} twice, with different values.",
         "Keep one of them.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .parse import ParsedText, parse_text
+from .lists import ParsedText
+from .parse import parse_text
 
 __all__ = ["ParsedText", "parse_text"]

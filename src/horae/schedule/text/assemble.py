@@ -36,9 +36,12 @@ class Assembled:
     relative: bool
 
 
-def assemble(draft: Draft, zone: str | None, now: datetime) -> Assembled:
+def assemble(draft: Draft, zone: str | None, now: datetime, *, listed: bool = False) -> Assembled:
+    """`listed`: a repeat limit belongs to the list that the schedule is in."""
     resolver = _MomentResolver(draft.zone or zone, now)
-    schedule = _make_schedule(draft, resolver)
+    schedule = _make_by_kind(draft, resolver)
+    if not listed:
+        refuse_repeated_once(schedule, draft.place("repeat"))
     return Assembled(schedule, resolver.uses_now)
 
 
@@ -49,12 +52,6 @@ def read_modifiers(draft: Draft, zone: str | None, now: datetime, *, exclude: bo
     if draft.exclude:
         modifiers["exclude"] = draft.exclude
     return modifiers, resolver.uses_now
-
-
-def _make_schedule(draft: Draft, resolver: _MomentResolver) -> Schedule:
-    schedule = _make_by_kind(draft, resolver)
-    refuse_repeated_once(schedule, draft.place("repeat"))
-    return schedule
 
 
 def _make_by_kind(draft: Draft, resolver: _MomentResolver) -> Schedule:

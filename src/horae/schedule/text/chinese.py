@@ -33,9 +33,11 @@ _DAY: Final = timedelta(days=1)
 _SHOWN_CHARACTERS: Final = 24
 
 
-def read_chinese(text: str, offset: int = 0) -> Draft:
-    """Parse a phrase into a draft; `offset` is its position in the text that the user typed."""
-    return _Grammar(text, offset).read()
+def read_chinese(text: str, offset: int = 0, *, recurring: bool = False) -> Draft:
+    """Parse a phrase into a draft; `offset` is its position in the text that the user typed; `recurring`: as after 每."""
+    grammar = _Grammar(text, offset)
+    grammar.draft.recurring = recurring or None
+    return grammar.read()
 
 
 class _Grammar(Days):

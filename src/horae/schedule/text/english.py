@@ -16,9 +16,11 @@ from .english_words import ADVERBS, DAY_PARTS, MONTHS, ORDINALS, PERIODS, QUARTE
 _DAY = timedelta(days=1)
 
 
-def read_english(text: str, offset: int = 0) -> Draft:
-    """Parse a phrase into a draft; `offset` is its position in the text that the user typed."""
-    return _Grammar(text, offset).read()
+def read_english(text: str, offset: int = 0, *, recurring: bool = False) -> Draft:
+    """Parse a phrase into a draft; `offset` is its position in the text that the user typed; `recurring`: as after `every`."""
+    grammar = _Grammar(text, offset)
+    grammar.draft.recurring = recurring or None
+    return grammar.read()
 
 
 class _Grammar(Days):

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from ...errors import InvalidSchedule
-from ..canonical import from_json, read_moment
+from ..canonical import read_moment
 from ..cron import Cron
 from ..cron_fields import ALIASES
 from ..durations import parse_duration
@@ -109,14 +109,14 @@ def read_every_alias(text: str, zone: str | None) -> Schedule | None:
     return None if match is None else Every(parse_duration(match[1]), zone=zone)
 
 
-def read_json(text: str) -> Schedule:
+def read_json(text: str) -> Mapping[str, object] | list[object]:
     try:
-        mapping = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         raise refuse("bad_json", 0) from None
-    if not isinstance(mapping, Mapping):
+    if not isinstance(value, Mapping | list):
         raise refuse("bad_json", 0)
-    return from_json(mapping)
+    return value
 
 
 _PROPERTY: Final = r"(?:DTSTART|RRULE|EXDATE)[;:]"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from ...choices import Language
 from ...errors import InvalidSchedule
+from ..any_of import refuse_if_endless
 from ..evaluate import next as next_after
+from ..once import Once
 from ..refusals import refuse
-from ..rrule import RRule, refuse_if_endless
+from ..rrule import RRule
 from ..value import Past, Schedule
 from .assemble import assemble, read_modifiers
-from .draft import Draft
+from .dates import MonthDay
+from .draft import ALWAYS_ALLOWED, Draft
+from .lists import ListGrammar, Modifiers, ParsedText, PartMode, read_list
 from .machine import (
     cron_offset,
     read_cron,
@@ -31,6 +35,8 @@ from .zone_words import resolve_zone
 
 MAX_TEXT_LENGTH: Final = 2000
 _QUESTIONS: Final = frozenset({"once_or_weekly", "once_or_monthly", "midnight_twice", "hour_24"})
+_UNSPECIFIC: Final = frozenset({"misplaced_word", "not_understood", "said_twice", "does_not_fit"})
+"""Refusals of a text as one schedule that say less than the refusal of a part of it."""
 _MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _BRACKETED_SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
@@ -41,19 +47,6 @@ _TRADITIONAL: Final = str.maketrans(
     "週點鐘個號後從開時間結復執總兩禮過現馬隔運請這無", "周点钟个号后从开时间结复执总两礼过现马隔运请这无"
 )
 _QUOTED: Final = re.compile(r"""\s*["'“”‘’「」]?(.*?)[.!。]?["'“”‘’「」]?[.!。]?\s*""", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedText:
-    """A parsed schedule; `relative` if the same words mean another schedule at another time.
-
-    `named_zone` is true if the text itself names the zone, false if a default was used.
-    """
-
-    schedule: Schedule
-    relative: bool = False
-    named_zone: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def parse_text(text: str, *, zone: str | None, now: datetime) -> ParsedText:
@@ -113,18 +106,39 @@ def normalize_characters(text: str) -> str:
 
 
 def _read(text: str, zone: str | None, now: datetime) -> ParsedText:
+    """Parse one schedule; text that is none may be several, joined by `and`."""
+    try:
+        return _read_one(text, zone, now)
+    except InvalidSchedule as refusal:
+        several = _read_several(text, zone, now, refusal)
+        if several is None:
+            raise
+        return several
+
+
+def _read_several(text: str, zone: str | None, now: datetime, refusal: InvalidSchedule) -> ParsedText | None:
+    """Parse several schedules; `refusal` is that of the text as one schedule. None where that one says more."""
+    try:
+        return read_list(text, zone, now, _LISTS)
+    except InvalidSchedule as refusal_of_part:
+        if refusal_of_part.code == "list_time_alone" and refusal.code not in _UNSPECIFIC:
+            return None
+        raise
+
+
+def _read_one(text: str, zone: str | None, now: datetime, mode: PartMode | None = None) -> ParsedText:
+    """`mode` says how a part of a list is read."""
     if not text.strip():
         raise refuse("empty", 0)
-    if text.lstrip().startswith("{"):
-        schedule = read_json(text)
-        return ParsedText(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
+    if text.lstrip().startswith(("{", "[")):
+        return _read_json(text, zone, now)
     calendar_entry = read_icalendar(text, zone)
     if calendar_entry is not None:
         return ParsedText(calendar_entry.schedule, named_zone=calendar_entry.named_zone, notes=calendar_entry.notes)
     prefixed = split_zone_prefix(text)
     if prefixed is not None:
         name, begin = prefixed
-        rest = _read(" " * begin + text[begin:], resolve_zone(name, text.index(name)), now)
+        rest = _read_one(" " * begin + text[begin:], resolve_zone(name, text.index(name)), now, mode)
         return replace(rest, named_zone=True)
     source_match = _BRACKETED_SOURCE.search(text)
     if source_match is not None:
@@ -133,8 +147,20 @@ def _read(text: str, zone: str | None, now: datetime) -> ParsedText:
     return (
         ParsedText(schedule_or_none)
         if schedule_or_none is not None
-        else _read_machine(text, zone, now) or _read_phrase(text, zone, now)
+        else _read_machine(text, zone, now) or _read_phrase(text, zone, now, mode)
     )
+
+
+def _read_json(text: str, zone: str | None, now: datetime) -> ParsedText:
+    """Parse JSON text: a schedule, or a list of schedules; a pointer into it is none into the request."""
+    from .request import parse_when  # noqa: PLC0415 - it parses the texts of a list with this module
+
+    value = read_json(text)
+    try:
+        return parse_when(value, zone=zone, now=now)
+    except InvalidSchedule as refusal:
+        facts = {name: fact for name, fact in refusal.facts.items() if name != "pointer"}
+        raise InvalidSchedule(refusal.code, refusal.sentences, facts=facts) from None
 
 
 def _read_machine(text: str, zone: str | None, now: datetime) -> ParsedText | None:
@@ -168,21 +194,50 @@ def has_chinese(text: str) -> bool:
     return _CHINESE.search(text) is not None
 
 
-def read_draft(text: str, offset: int = 0) -> Draft:
-    """Parse a phrase; each grammar is imported on first use, so that a program that only uses cron loads neither."""
+def read_draft(text: str, offset: int = 0, *, recurring: bool = False) -> Draft:
+    """Parse a phrase; `recurring`: as if it began with `every`.
+
+    Each grammar is imported on first use, so that a program that only uses cron loads neither.
+    """
     if has_chinese(text):
         from .chinese import read_chinese  # noqa: PLC0415
 
-        return read_chinese(text, offset)
+        return read_chinese(text, offset, recurring=recurring)
     from .english import read_english  # noqa: PLC0415
 
-    return read_english(text, offset)
+    return read_english(text, offset, recurring=recurring)
 
 
-def _read_phrase(text: str, zone: str | None, now: datetime) -> ParsedText:
-    draft = read_draft(text)
-    assembled = assemble(draft, zone, now)
+def _read_phrase(text: str, zone: str | None, now: datetime, mode: PartMode | None) -> ParsedText:
+    draft = read_draft(text, recurring=mode == "elided")
+    assembled = assemble(draft, zone, now, listed=mode is not None)
+    if mode is not None and assembled.schedule.kind == Once.kind:
+        _refuse_unclear_once(text, draft, mode)
     return ParsedText(assembled.schedule, assembled.relative, draft.zone is not None, tuple(draft.notes))
+
+
+def _refuse_unclear_once(text: str, draft: Draft, mode: PartMode) -> None:
+    """Refuse a part of a list that is a time alone, or a day without a year after schedules that repeat."""
+    place = len(text) - len(text.lstrip())
+    if draft.delay is None and draft.day is None:
+        raise refuse("list_time_alone", place, value=text.strip())
+    if mode == "after_recurring" and isinstance(draft.day, MonthDay):
+        yearly = f"每年{text.strip()}" if has_chinese(text) else f"every year on {text.strip()}"
+        raise refuse("list_day_unclear", place, value=text.strip(), yearly=yearly)
+
+
+def _read_modifiers_alone(text: str, zone: str | None, now: datetime) -> Modifiers | None:
+    try:
+        draft = read_draft(text)
+        if not draft.filled() <= ALWAYS_ALLOWED - {"recurring"}:
+            return None
+        modifiers, relative = read_modifiers(draft, zone, now, exclude=False)
+    except InvalidSchedule:
+        return None
+    return Modifiers(modifiers, relative, draft.zone is not None)
+
+
+_LISTS: Final = ListGrammar(_read_one, _read_modifiers_alone)
 
 
 def _read_with_source(front: str, source: str, zone: str | None, now: datetime) -> ParsedText:

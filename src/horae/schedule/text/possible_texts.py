@@ -16,6 +16,8 @@ def possible_texts(refusal: Refusal) -> tuple[str, ...]:
     One text is a correction, several are the meanings of an ambiguous text.
     """
     facts = refusal.facts
+    if "pointer" in facts:
+        return ()  # a choice would replace the whole list
     match refusal.code:
         case "ambiguous_hour":
             return _replace_in_source(refusal, str(facts["hour"]), str(facts["morning"]), str(facts["evening"]))

@@ -9,9 +9,8 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from ...lifecycle import control
-from ...lifecycle.conclude import facts_after
 from ...model.accounts.account import agent_of
-from ...model.change import Change, Facts
+from ...model.change import Change, Facts, facts_after
 from ...model.policy import to_json as policies_to_json
 from ...model.task import NEW_TASK_STATUS, OPEN_STATES, PauseCause, Target, Task
 from ...schedule import to_json
@@ -71,7 +70,11 @@ class ApprovalPolicy(NamedTuple):
     """Names of functions that agents may schedule without approval; `*` stands for all."""
 
     def needs_approval(self, task: Task) -> bool:
-        if agent_of(task) is None or task.target.kind in EXEMPT_KINDS:
+        if agent_of(task) is None:
+            return False
+        if task.policies.notify is not None:
+            return True  # it writes to people
+        if task.target.kind in EXEMPT_KINDS:
             return False
         return not self._allows(task.target)
 

@@ -15,14 +15,15 @@ from ...model.accounts.principal import AGENT_LABEL, Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.field_checks import check_text
 from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.refusals import refuse as refuse_task
 from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
 from ..query.argument_checks import check_id, check_page
 from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import check_schedule
-from ..tasks.task_quota import TaskQuota, agent_record_key, load_agent_record
-from .agents import RESTART_COMMAND, STOP_COMMAND, check_agent, list_agents
+from ..tasks.task_quota import TaskQuota, load_agent_record
+from .agents import RESTART_COMMAND, STOP_COMMAND, check_agent
 from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval, with_rejection
 from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
@@ -31,9 +32,6 @@ from .rights import refuse_agent, restrict_filter
 from .secret_grants import SecretGrants
 
 _STOP_NOTE = "its agent was stopped"
-_PAUSED = frozenset({TaskState.PAUSED})
-_MAX_AGENTS = 50
-_MAX_TASKS_PER_AGENT = 100
 REASON_CHARACTERS = 200
 """A reason of a rejection is a label value."""
 
@@ -93,26 +91,16 @@ class Approvals:
             await SecretGrants(self._store).check_tasks([facts.task])
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 20) -> Page[Facts]:
-        """Return tasks that wait for approval, by owner and agent: for owners that are no admins, their own.
-
-        A page looks at `_MAX_AGENTS` agents at most: it may have few tasks, or none, and still a next page.
-        """
+        """Return tasks that wait for approval, in the order of creation: for owners that are no admins, their own."""
         refuse_agent(principal, "approvals")
         principal.require_scope(Scope.READ)
         check_page(after, limit)
-        agents = await list_agents(self._store, principal.owner_filter, after, _MAX_AGENTS)
-        found: list[Facts] = []
-        for number, (owner, agent) in enumerate(agents.items, 1):
-            found += await self._load_waiting(owner, agent)
-            if len(found) >= limit and (number < len(agents.items) or agents.after is not None):
-                return Page(tuple(found), agent_record_key(owner, agent))
-        return Page(tuple(found), agents.after)
-
-    async def _load_waiting(self, owner: str, agent: str) -> list[Facts]:
-        """Return the waiting tasks of one agent; its quota of tasks bounds their number, since paused ones count."""
-        task_filter = TaskFilter(owner, _PAUSED, labels=((AGENT_LABEL, agent),))
-        page = await self._store.tasks(task_filter, limit=_MAX_TASKS_PER_AGENT)
-        return [facts for facts in page.items if is_awaiting(facts)]
+        waiting = TaskFilter(principal.owner_filter, pause_cause=PauseCause.AWAITING_APPROVAL)
+        try:
+            return await self._store.tasks(waiting, after, limit)
+        except (ValueError, OverflowError):
+            # Not a cursor of this store.
+            raise refuse_task("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
 
     async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
         """Pause all tasks of the agent and refuse its writes until it is restarted; return how many were paused."""
@@ -229,11 +217,6 @@ class Approvals:
         if self._policy.awaits_approval(facts.task):
             return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL)
         return control.resume(facts, now)
-
-
-def is_awaiting(facts: Facts) -> bool:
-    pause = facts.status.pause
-    return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
 
 
 def _stop_change(facts: Facts, now: datetime) -> Change:

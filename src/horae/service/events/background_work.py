@@ -53,9 +53,9 @@ async def run_background_work(
 ) -> None:
     """Run all background work until cancelled."""
     webhook_dispatcher = dispatcher or WebhookDispatcher(
-        service.store, service.webhooks.client, service.event_encoder, clock
+        service.store, service.webhooks.client, service.event_encoder, clock, service.destinations.client
     )
-    service.webhooks.on_change = webhook_dispatcher.wake
+    service.webhooks.on_change = service.destinations.on_change = webhook_dispatcher.wake
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(restart_on_error("webhook delivery", webhook_dispatcher.run, clock))

@@ -24,7 +24,7 @@ TIMEOUT_SECONDS: Final = 15.0
 MAX_ANSWER_BYTES: Final = 2_048
 MAX_ANSWER_CHARACTERS: Final = 300
 CONTENT_TYPE: Final = "application/cloudevents+json"
-_KEY_REFUSALS: Final = frozenset(
+KEY_REFUSALS: Final = frozenset(
     {
         "key_file_exposed",
         "key_file_missing",
@@ -60,7 +60,7 @@ class WebhookClient:
                 "POST", self.check_url(webhook.url), headers, body, TIMEOUT_SECONDS, max_body_bytes=MAX_ANSWER_BYTES
             )
         except Refusal as refusal:
-            blocked = (NO_KEY,) if refusal.code in _KEY_REFUSALS else refused_networks(refusal)
+            blocked = (NO_KEY,) if refusal.code in KEY_REFUSALS else refused_networks(refusal)
             return Attempt(now, None, _to_one_line(str(refusal)), blocked)
         reply = await self._client.send(request)
         if isinstance(reply, Unreachable):

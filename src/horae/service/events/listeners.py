@@ -1,7 +1,7 @@
 """Registry of event listeners: which processes would receive the event of a task, as records that expire.
 
 A listener is a handler of `@app.on`, a terminal (`horae up`, `horae events --follow`), an event stream over HTTP, an
-enabled webhook for `task.triggered`, or an operator's sink for events (`targets.event.redis`, `targets.event.webhook`).
+enabled webhook for `task.triggered`, a destination for reminders, or an operator's sink for events (`targets.event.redis`, `targets.event.webhook`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -18,9 +18,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from ...clock import Clock
 from ...entropy import entropy
 from ...errors import StoreError
+from ...model.events.destination import DESTINATION_KIND, destination_from
 from ...model.events.event import Event, EventKind
-from ...model.events.webhook import WEBHOOK_KIND, webhook_from
+from ...model.events.webhook import WEBHOOK_KIND, Webhook, webhook_from
 from ...model.page import MAX_PAGE_SIZE
+from ...model.policy import Notify
 from ...model.task import Target
 from ...ports.records import Record, Records
 
@@ -54,10 +56,39 @@ class Reach(NamedTuple):
     webhooks: int = 0
     terminals: int = 0
     others: int = 0
+    destinations: int = 0
+    """Destinations for reminders; only a task that says something reaches them."""
 
     @property
     def total(self) -> int:
         return self.streams + self.webhooks + self.terminals + self.others
+
+    def hears(self, target: Target, notify: Notify | str | None = None) -> bool:
+        """Whether someone receives the event of such a task, people included."""
+        has_people = self.destinations > 0 or isinstance(notify, Notify)
+        return self.total > 0 or (has_people and says_something(target))
+
+
+class _Listeners:
+    """Listeners with their numbers, and the webhooks and destinations of each owner, parsed once."""
+
+    def __init__(
+        self, audiences: list[tuple[ListenerKind, int]], webhooks: list[Record], destinations: list[Record]
+    ) -> None:
+        self.audiences = audiences
+        self._webhooks = webhooks
+        self._destinations = destinations
+        self._of_owner: dict[str, tuple[list[Webhook], int]] = {}
+
+    def of_owner(self, owner: str) -> tuple[list[Webhook], int]:
+        """Return the enabled webhooks of an owner, and the number of its destinations for reminders."""
+        if owner not in self._of_owner:
+            webhooks = [webhook_from(record) for record in self._webhooks if record.owner == owner]
+            reminders = sum(
+                1 for each in self._destinations if each.owner == owner and destination_from(each).reminders
+            )
+            self._of_owner[owner] = [each for each in webhooks if each.enabled], reminders
+        return self._of_owner[owner]
 
 
 class ListenerRegistry:
@@ -66,7 +97,7 @@ class ListenerRegistry:
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._cache: tuple[float, list[tuple[ListenerKind, int]], list[Record]] | None = None
+        self._cache: tuple[float, _Listeners] | None = None
 
     def announcer(self) -> ListenerAnnouncer:
         return ListenerAnnouncer(self._records, self._clock, self._drop_cache)
@@ -83,33 +114,42 @@ class ListenerRegistry:
 
     async def reach(self, owner: str, task_id: str, topic: str, *, fresh: bool = False) -> Reach:
         """Count the listeners that receive an event; `fresh` bypasses the cache."""
-        audiences, webhooks = await self._load_listeners(fresh=fresh)
-        receivers = [(each, number) for each, number in audiences if each.receives(owner, task_id, topic)]
-        event = Event(EventKind.TASK_TRIGGERED, self._clock.now(), owner, task_id)
-        owner_webhooks = [webhook_from(record) for record in webhooks if record.owner == owner]
-        counted: Counter[str] = Counter()
-        for each, number in receivers:
-            counted[each.via] += number
+        found = await self._load_listeners(fresh=fresh)
+        counted = dict.fromkeys(("stream", "terminal"), 0)
+        others = 0
+        for each, number in found.audiences:
+            if not each.receives(owner, task_id, topic):
+                continue
+            if each.via in counted:
+                counted[each.via] += number
+            else:
+                others += number
+        webhooks, destinations = found.of_owner(owner)
         return Reach(
-            streams=counted.pop("stream", 0),
-            webhooks=sum(1 for each in owner_webhooks if each.enabled and each.matches(event)),
-            terminals=counted.pop("terminal", 0),
-            others=counted.total(),
+            streams=counted["stream"],
+            webhooks=self._count_webhooks(webhooks, owner, task_id) if webhooks else 0,
+            terminals=counted["terminal"],
+            others=others,
+            destinations=destinations,
         )
+
+    def _count_webhooks(self, webhooks: Sequence[Webhook], owner: str, task_id: str) -> int:
+        event = Event(EventKind.TASK_TRIGGERED, self._clock.now(), owner, task_id)
+        return sum(1 for each in webhooks if each.matches(event))
 
     def _drop_cache(self) -> None:
         self._cache = None
 
-    async def _load_listeners(self, *, fresh: bool) -> tuple[list[tuple[ListenerKind, int]], list[Record]]:
+    async def _load_listeners(self, *, fresh: bool) -> _Listeners:
         steady = self._clock.steady()
         if not fresh and self._cache is not None and steady - self._cache[0] < _CACHE_SECONDS:
-            return self._cache[1], self._cache[2]
+            return self._cache[1]
         now = self._clock.now()
         live_records = [each for each in await self._read_all(_KIND) if each.expires is None or each.expires > now]
         audiences = [pair for each in live_records for pair in _parse_audiences(each)]
-        webhooks = await self._read_all(WEBHOOK_KIND)
-        self._cache = steady, audiences, webhooks
-        return audiences, webhooks
+        found = _Listeners(audiences, await self._read_all(WEBHOOK_KIND), await self._read_all(DESTINATION_KIND))
+        self._cache = steady, found
+        return found
 
     async def _read_all(self, kind: str) -> list[Record]:
         records: list[Record] = []
@@ -192,6 +232,15 @@ def topic_of(target: Target) -> str:
         return _DEFAULT_TOPIC
     topic = spec.get("topic", _DEFAULT_TOPIC) if isinstance(spec, dict) else _DEFAULT_TOPIC
     return topic if isinstance(topic, str) else _DEFAULT_TOPIC
+
+
+def says_something(target: Target) -> bool:
+    """Whether an event target has a text for people."""
+    try:
+        spec = json.loads(target.spec)
+    except ValueError:
+        return False
+    return isinstance(spec, dict) and isinstance(spec.get("say"), str)
 
 
 def _parse_audiences(record: Record) -> Iterable[tuple[ListenerKind, int]]:

@@ -1,7 +1,7 @@
-"""Dispatch of webhook deliveries: one process at a time, elected by a lease, turns log events into delivery records.
+"""Dispatch of webhooks and notices: one process at a time, elected by a lease, turns log events into delivery records.
 
 Deliveries are written in the same transaction as the log cursor, so that none is lost and none is written twice. Each
-webhook has its own sender task, so that a slow or dead address delays no other.
+webhook or destination has its own sender task, so that a slow or dead address delays no other.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from secrets import token_hex
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from ...clock import Clock
 from ...errors import StoreError
 from ...model.accounts.account import OWNER_KIND, owner_from
+from ...model.events.destination import DESTINATION_KIND, Destination, destination_from
 from ...model.events.webhook import WEBHOOK_KIND, Delivery, Webhook, delivery_id, new_delivery_writes, webhook_from
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
@@ -25,7 +26,11 @@ from ...ports.records import Records
 from ...store_retry import StoreRetry
 from .delivery import WebhookClient
 from .event_bodies import EncodedEvent, EventEncoder
+from .message_client import MessageClient
+from .notice_sender import NoticeSender
+from .notices import NoticePlanner
 from .owner_sequence import OwnerSequence
+from .queue_sender import QueueSender
 from .webhook_sender import WebhookSender
 
 CURSOR_KEY: Final = ("position", "webhooks")
@@ -36,6 +41,7 @@ MAX_DELIVERIES: Final = 500
 POLL_SECONDS: Final = 0.5
 IDLE_SECONDS: Final = 5.0
 RIGHTS_SECONDS: Final = 2.0
+_T = TypeVar("_T")
 
 
 class DispatchCursor(NamedTuple):
@@ -48,14 +54,25 @@ class DispatchCursor(NamedTuple):
 
 
 class WebhookDispatcher:
-    def __init__(self, store: FullStore, client: WebhookClient, encoder: EventEncoder, clock: Clock) -> None:
+    """Without `messages` it delivers to webhooks only."""
+
+    def __init__(
+        self,
+        store: FullStore,
+        client: WebhookClient,
+        encoder: EventEncoder,
+        clock: Clock,
+        messages: MessageClient | None = None,
+    ) -> None:
         self.name = token_hex(8)
-        self.endpoints: dict[str, WebhookSender] = {}
+        self.endpoints: dict[str, QueueSender] = {}
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         """Called after each attempt with whether it succeeded."""
         self._store = store
         self._client = client
         self._encoder = encoder
+        self._messages = messages
+        self._notices = NoticePlanner(store)
         self._sequence = OwnerSequence(store)
         self._clock = clock
         self._wake_up = asyncio.Event()
@@ -90,16 +107,31 @@ class WebhookDispatcher:
 
     async def poll(self) -> float:
         """Write due deliveries; return the seconds until the next poll. Zero: there is more."""
-        webhooks = [each async for each in self._webhooks() if each.enabled and await self._has_rights(each.owner)]
-        if not webhooks:
+        webhooks = [
+            each
+            async for each in map_records(self._store, WEBHOOK_KIND, webhook_from)
+            if each.enabled and await self._has_rights(each.owner)
+        ]
+        destinations = await self._load_destinations()
+        if not webhooks and not destinations:
             self.endpoints = {}
             return IDLE_SECONDS
-        cursor = await self._acquire_lease(min(each.since for each in webhooks))
+        since = [*(each.since for each in webhooks), *(each.since for each in destinations)]
+        cursor = await self._acquire_lease(min(since))
         if cursor is None:
             self.endpoints = {}
             return IDLE_SECONDS
-        self._update_endpoints(webhooks)
-        return 0 if await self._write_deliveries(cursor, webhooks) else POLL_SECONDS
+        self._update_endpoints(webhooks, destinations)
+        return 0 if await self._write_deliveries(cursor, webhooks, destinations) else POLL_SECONDS
+
+    async def _load_destinations(self) -> list[Destination]:
+        if self._messages is None:
+            return []
+        return [
+            each
+            async for each in map_records(self._store, DESTINATION_KIND, destination_from)
+            if await self._has_rights(each.owner)
+        ]
 
     # --- lease: one dispatcher at a time -------------------------------------------------------------------------------
 
@@ -127,33 +159,28 @@ class WebhookDispatcher:
             self._rights[owner] = (now, is_allowed)
         return is_allowed
 
-    async def _webhooks(self) -> AsyncIterator[Webhook]:
-        after: str | None = None
-        while True:
-            page = await self._store.records(WEBHOOK_KIND, None, after, MAX_PAGE_SIZE)
-            for record in page.items:
-                yield webhook_from(record)
-            after = page.after
-            if after is None:
-                return
-
     # --- writing of deliveries -------------------------------------------------------------------------------------------
 
-    async def _write_deliveries(self, cursor: DispatchCursor, webhooks: list[Webhook]) -> bool:
-        """Write the deliveries of the next events for all webhooks that take them; return whether there may be more."""
+    async def _write_deliveries(
+        self, cursor: DispatchCursor, webhooks: list[Webhook], destinations: list[Destination]
+    ) -> bool:
+        """Write the deliveries of the next events for all that take them; return whether there may be more."""
         events = await self._store.events(cursor.number, PAGE_SIZE)
         if not events:
             return False
-        owners = {each.owner for each in webhooks}
+        webhook_owners = {each.owner for each in webhooks}
+        owners = webhook_owners | {each.owner for each in destinations}
         wanted = await self._sequence.number(events, cursor.number, lambda event: event.owner in owners)
-        encoded = await self._encoder.encode(wanted)
-        deliveries: list[Delivery] = []
+        encoded = await self._encoder.encode([each for each in wanted if each.event.owner in webhook_owners])
+        planned = [(each.position, delivery) for each in encoded for delivery in self._make_deliveries(each, webhooks)]
+        self._notices.continue_from(cursor.number, events[-1].number)
+        planned += await self._notices.plan(wanted, destinations, self._clock.now())
+        planned.sort(key=_position)
         number = events[-1].number
-        for each in encoded:
-            if len(deliveries) >= MAX_DELIVERIES:
-                number = each.position - 1
-                break
-            deliveries += self._make_deliveries(each, webhooks)
+        if len(planned) > MAX_DELIVERIES:
+            # The deliveries of one event are written together.
+            number = planned[MAX_DELIVERIES][0] - 1
+        deliveries = [delivery for position, delivery in planned if position <= number]
         new_cursor = RecordWrite(_cursor_record(cursor._replace(number=number)), cursor.version)
         writings = [new_cursor, *(writing for delivery in deliveries for writing in new_delivery_writes(delivery))]
         if await self._store.write_records(writings):
@@ -180,14 +207,24 @@ class WebhookDispatcher:
 
     # --- one sender task per webhook -------------------------------------------------------------------------------------
 
-    def _update_endpoints(self, webhooks: list[Webhook]) -> None:
+    def _update_endpoints(self, webhooks: list[Webhook], destinations: list[Destination]) -> None:
         known = self.endpoints
         self.endpoints = {}
         for webhook in webhooks:
-            endpoint = known.get(webhook.id) or WebhookSender(self._store, self._client, self._clock)
+            endpoint = known.get(webhook.id)
+            if not isinstance(endpoint, WebhookSender):
+                endpoint = WebhookSender(self._store, self._client, self._clock)
             endpoint.webhook = webhook
             endpoint.on_attempt = self.on_attempt
             self.endpoints[webhook.id] = endpoint
+        for destination in destinations:
+            sender = known.get(destination.id)
+            if not isinstance(sender, NoticeSender):
+                assert self._messages is not None  # noqa: S101 - without it no destinations are loaded
+                sender = NoticeSender(self._store, self._messages, self._clock)
+            sender.destination = destination
+            sender.on_attempt = self.on_attempt
+            self.endpoints[destination.id] = sender
 
     def _start_senders(self) -> None:
         """Start a task for each endpoint without one, and cancel tasks whose endpoint is gone."""
@@ -213,6 +250,22 @@ class WebhookDispatcher:
             cursor = _parse_cursor(await self._store.get_record(*CURSOR_KEY))
             if cursor is not None and cursor.holder == self.name:
                 await self._store.put_record(_cursor_record(cursor._replace(holder="")), replacing=cursor.version)
+
+
+async def map_records(records: Records, kind: str, parse: Callable[[Record], _T]) -> AsyncIterator[_T]:
+    """Yield every record of a kind, parsed."""
+    after: str | None = None
+    while True:
+        page = await records.records(kind, None, after, MAX_PAGE_SIZE)
+        for record in page.items:
+            yield parse(record)
+        after = page.after
+        if after is None:
+            return
+
+
+def _position(planned: tuple[int, Delivery]) -> int:
+    return planned[0]
 
 
 def _parse_cursor(record: Record | None) -> DispatchCursor | None:

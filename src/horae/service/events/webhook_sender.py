@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 from typing import Final
 from urllib.parse import urlsplit
 
 from ...clock import Clock
-from ...errors import Conflict, StoreError
+from ...errors import Conflict
 from ...model.change import Change, Facts
 from ...model.events.event import Event, EventKind
 from ...model.events.webhook import (
@@ -38,37 +37,24 @@ from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
 from ...outgoing.refusals import refuse_address
 from ...ports.full_store import FullStore
-from ...store_retry import StoreRetry
 from .delivery import WebhookClient
+from .queue_sender import QueueSender
 from .refusals import refuse
 
 MAX_CONCURRENT: Final = 4
 MAX_PENDING: Final = 10_000
 """Limit of pending deliveries; a webhook with a larger backlog is disabled."""
-MAX_WAIT_SECONDS: Final = 30.0
 HTTP_GONE: Final = 410
 LOG: Final = logging.getLogger("horae")
 
 
-class WebhookSender:
+class WebhookSender(QueueSender):
     webhook: Webhook
 
     def __init__(self, store: FullStore, client: WebhookClient, clock: Clock) -> None:
-        self.on_attempt: Callable[[bool], None] = lambda _ok: None
-        self._store = store
+        super().__init__(store, clock, "delivery to a webhook")
         self._client = client
-        self._clock = clock
-        self._wake_up = asyncio.Event()
-        # The dispatcher logs the same outage for all endpoints.
-        self._retry = StoreRetry("delivery to a webhook", clock, level=logging.DEBUG)
         self._has_tried_unblock = False
-        self._pending = 0
-        """Deliveries that this process has written for it and that have not ended."""
-
-    def add_pending(self, number: int) -> None:
-        """Count new deliveries and wake the sender."""
-        self._pending += number
-        self._wake_up.set()
 
     async def step(self) -> datetime | None:
         """Send what is due now, a few concurrently; return when the next delivery is due."""
@@ -101,23 +87,9 @@ class WebhookSender:
         if before is not None and before.due == due and due > now:
             await self._store.write_records(changed_delivery_writes(before, before._replace(due=now)))
 
-    async def run(self) -> None:
-        while self.webhook.enabled:
-            self._wake_up.clear()
-            try:
-                next_due = await self.step()
-            except StoreError as error:
-                await self._retry.wait(error)
-                continue
-            self._retry.succeeded()
-            await self._wait(next_due)
-
-    async def _wait(self, next_due: datetime | None) -> None:
-        seconds = MAX_WAIT_SECONDS if next_due is None else (next_due - self._clock.now()).total_seconds()
-        if seconds > 0:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(seconds, MAX_WAIT_SECONDS)):
-                    await self._wake_up.wait()
+    @property
+    def is_active(self) -> bool:
+        return self.webhook.enabled
 
     async def _due(self) -> tuple[list[Record], datetime | None]:
         """Return the first deliveries that are due, and when the one after them is."""
@@ -138,7 +110,7 @@ class WebhookSender:
             return
         attempt = await self._client.deliver(self.webhook, before)
         self.on_attempt(attempt.ok)
-        after = _apply_attempt(before, attempt, self._clock.now())
+        after = apply_attempt(before, attempt, self._clock.now())
         if await self._store.write_records(changed_delivery_writes(before, after)):
             self._pending -= after.due is None
             await self._update_webhook(after, attempt)
@@ -221,7 +193,7 @@ def _webhook_event(kind: EventKind, now: datetime, delivery: Delivery, reason: s
     return Event(kind, now, delivery.owner, delivery.task_id, None, f"{delivery.webhook} {reason}")
 
 
-def _apply_attempt(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:
+def apply_attempt(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:
     tried = delivery._replace(
         attempts=(*delivery.attempts, attempt)[-MAX_STORED_ATTEMPTS:], tried=delivery.tried + 1, due=None
     )

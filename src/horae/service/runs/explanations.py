@@ -9,12 +9,14 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ...clock import Clock
+from ...lifecycle.chain_graph import links_of
 from ...lifecycle.due_backlog import MICROSECOND
 from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, explain_paused_row, with_end, with_pause
+from ...lifecycle.explain_chain import explain_unstarted, newest_is_row, with_predecessors
 from ...model.accounts.account import OWNER_KIND, Owner, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.entry import EntryKind, EntryState
+from ...model.entry import CONTROL_KINDS, EntryState
 from ...model.pauses import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
 from ...model.reason import Reason
 from ...model.refusals import refuse
@@ -24,7 +26,7 @@ from ...model.task import PauseCause, past_of
 from ...ports.full_store import FullStore
 from ...ports.node_records import load_agreed_lease
 from ...ports.store import RunFilter
-from ...schedule import iterate
+from ...schedule import After, iterate
 from ...typography import full_width
 from ..accounts.rights import can_see
 from ..query.argument_checks import check_id
@@ -89,11 +91,10 @@ _EXACT: Final = timedelta(0)
 _CLOCK_TIME: Final = re.compile(r"(?<![\d:+-])\d{1,2}:\d{2}(:\d{2})?")
 _SPOKEN_TIME: Final = re.compile(r"\d\s*[ap]m\b|noon|[点點时時]|中午", re.IGNORECASE)
 _WAITING_STATES: Final = frozenset({EntryState.TIMED, EntryState.READY, EntryState.PARKED})
-_CONTROL_ENTRIES: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
 _MAX_PLANNED: Final = 100_000
 _NOT_STARTED: Final = frozenset({Verdict.PENDING, Verdict.WAITING, Verdict.OVERDUE})
 _NEEDS_NODE: Final = frozenset({Verdict.WAITING, Verdict.OVERDUE})
-_OUTAGE_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE})
+_OUTAGE_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE, Reason.START_DEADLINE})
 
 
 class OccurrenceExplanation(NamedTuple):
@@ -148,6 +149,8 @@ class Explanations:
             explanation = explain(facts, rows.items, instant, now, nodes)
         if needs_quota(explanation):
             explanation = await self._with_quota(explanation, facts.task.owner, now)
+        if isinstance(facts.task.schedule, After):
+            explanation = await self._along_chain(facts, explanation, now if at is None else instant)
         if at is None:
             explanation = with_end(facts, with_pause(facts, explanation))
         paused = await self._find_pause(explanation)
@@ -157,6 +160,18 @@ class Explanations:
         why = OccurrenceExplanation(facts, instant, explanation, outage, nodes=nodes)
         is_about_function = explanation.verdict in _NOT_STARTED or _is_orphaned(facts)
         return await self._with_function(why) if is_about_function else why
+
+    async def _along_chain(self, facts: Facts, explanation: Explanation, until: datetime) -> Explanation:
+        """Add the ends of the predecessors, or explain by them why there was no run."""
+        task, run = facts.task, explanation.run
+        newest = next(iter(await self._book.chain_rows(task.id, until, 1)), None)
+        names = await self._book.task_names(sorted(links_of(task)), task.owner)
+        if newest_is_row(explanation, newest) or (run is None and explanation.verdict is Verdict.NOT_PLANNED):
+            return explain_unstarted(facts, newest, names)
+        if run is None or run.chain is None:
+            return explanation
+        rows = [row for row in await self._book.chain(run.root) if row.task_id == task.id]
+        return with_predecessors(facts, explanation, rows[0], names) if rows else explanation
 
     async def _with_function(self, why: OccurrenceExplanation) -> OccurrenceExplanation:
         """Add the function that no running node has, and the closest registered name."""
@@ -223,7 +238,7 @@ class Explanations:
         due = [
             entry.planned
             for entry in facts.entries
-            if entry.due <= now and entry.state in states and entry.kind not in _CONTROL_ENTRIES
+            if entry.due <= now and entry.state in states and entry.kind not in CONTROL_KINDS
         ]
         if due:
             return min(due)

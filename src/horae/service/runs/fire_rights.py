@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from ...errors import Refusal
 from ...model.accounts.account import OWNER_KIND, agent_of, is_blocked, is_owner_name, owner_from
 from ...model.outcome import Failed, Outcome, Skipped
 from ...model.reason import Reason, describe_reason
+from ...model.run_input import RunInput
 from ...model.task import Task
 from ...ports.records import Records
 from ..accounts.approval_policy import ApprovalPolicy
@@ -21,8 +23,11 @@ class FireRights:
         self._policy = approval_policy
         self._grants = SecretGrants(records)
 
-    async def check(self, task: Task) -> Outcome | None:
-        """Return the outcome of a run that may not start, or None if it may. Tasks that no agent made always may."""
+    async def check(self, task: Task, given: RunInput | None = None) -> Outcome | None:
+        """Return the outcome of a run with this input that may not start, or None if it may.
+
+        Tasks that no agent made always may. An input of an agent is not part of what a person approved.
+        """
         agent = agent_of(task)
         if agent is None:
             return None
@@ -30,10 +35,12 @@ class FireRights:
             return Skipped(describe_reason(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
         if await self._is_revoked(task.owner, agent):
             return Skipped(describe_reason(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
-        missing = await self._grants.missing(task.owner, agent, task.target, task.payload)
+        if given is not None and given.agent is not None and self._policy.needs_approval(task):
+            return _not_called(refuse("input_not_approved", id=task.id))
+        payload = task.payload if given is None else given.payload_for(task.payload)
+        missing = await self._grants.missing(task.owner, agent, task.target, payload)
         if missing is not None:
-            refusal = refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner)
-            return Failed(f"{refusal.message} {refusal.hint}", permanent=True, reason=Reason.NOT_CALLED)
+            return _not_called(refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner))
         return None
 
     async def _is_revoked(self, owner: str, agent: str) -> bool:
@@ -42,3 +49,7 @@ class FireRights:
             return True
         account = await self._records.get_record(OWNER_KIND, owner) if is_owner_name(owner) else None
         return account is not None and is_blocked(owner_from(account))
+
+
+def _not_called(refusal: Refusal) -> Failed:
+    return Failed(f"{refusal.message} {refusal.hint}", permanent=True, reason=Reason.NOT_CALLED)

@@ -25,7 +25,7 @@ _REVIEW_SECONDS: Final = 10.0
 """A review is cached for so long: the Now page of every viewer shows it."""
 _MAX_REVIEWED: Final = 20
 _MAX_CACHED: Final = 1_000
-_NOT_MADE_UP: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE})
+_NOT_MADE_UP: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.START_DEADLINE})
 
 
 class OutageSummary(NamedTuple):

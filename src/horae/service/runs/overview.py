@@ -40,7 +40,6 @@ from .outage_reviews import OutageReview, OutageReviews
 ON_TIME_LIMIT: Final = timedelta(seconds=1)
 _HOURS: Final = 24
 _MAX_SHOWN: Final = 20
-_MAX_PAUSED: Final = 200
 _MAX_HOURS: Final = 62 * _HOURS
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -59,6 +58,20 @@ class NeedKind(StrEnum):
     """Due, and no node has claimed it."""
     OWNER_REVOKED = "owner_revoked"
     """No run of it starts: its owner was revoked or is a viewer, or its agent has lost its last token."""
+
+
+_KIND_OF_CAUSE: Final = {
+    PauseCause.ORPHANED: NeedKind.ORPHANED,
+    PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL,
+}
+"""Causes of a pause that a person has to remove."""
+
+
+class _Counted(NamedTuple):
+    """The first tasks of a filter, and the number of all of them up to a bound."""
+
+    tasks: tuple[Facts, ...]
+    number: int
 
 
 class Need(NamedTuple):
@@ -101,7 +114,7 @@ class Overview(NamedTuple):
     outage: OutageReview | None = None
     """The newest outage of the last day, unless the caller has dismissed it."""
     needs_counts: Mapping[NeedKind, int] = MappingProxyType({})
-    """Number of tasks of each kind of need, also of those that `needs` leaves out; failing ones up to 1,000."""
+    """Number of tasks of each kind of need, also of those that `needs` leaves out; up to 1,000."""
 
     @property
     def on_time(self) -> float | None:
@@ -126,14 +139,13 @@ class Overviews:
         # One query per state: many paused tasks must not hide a failed one.
         states = {state: counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in TaskState}
         failed = await self._load_tasks(scope, TaskState.FAILED, states, _MAX_SHOWN)
-        paused = await self._load_tasks(scope, TaskState.PAUSED, states, _MAX_PAUSED)
-        failing = await book.tasks(TaskFilter(scope, failing=True), limit=_MAX_SHOWN)
+        paused = await self._load_paused(scope, states)
+        failing = await self._load_counted(TaskFilter(scope, failing=True))
         stranded = await book.stranded(scope, _MAX_SHOWN)
         running = await book.runs(RunFilter(scope, states=LIVE_STATES), limit=_MAX_SHOWN)
-        needs = find_needs((*failed, *stranded, *paused, *failing.items, *upcoming), now)
-        failing_number = len(failing.items)
-        if failing.after is not None:
-            failing_number = await book.count_tasks(TaskFilter(scope, failing=True), MAX_COUNTED)
+        paused_tasks = tuple(facts for found in paused.values() for facts in found.tasks)
+        needs = find_needs((*failed, *stranded, *paused_tasks, *failing.tasks, *upcoming), now)
+        known = {NeedKind.FAILED: states[TaskState.FAILED], NeedKind.FAILING: failing.number}
         nodes = await book.nodes()
         lease = await load_agreed_lease(book)
         return Overview(
@@ -153,7 +165,7 @@ class Overviews:
             summarize_hours(counts, range(hour - _HOURS, hour + 1), ON_TIME_LIMIT),
             await self._load_details(running.items),
             None if self._outage_reviews is None else await self._outage_reviews.latest(principal),
-            _count_needs(needs, {NeedKind.FAILED: states[TaskState.FAILED], NeedKind.FAILING: failing_number}),
+            _count_needs(needs, known | {kind: found.number for kind, found in paused.items()}),
         )
 
     async def _load_details(self, running: tuple[Run, ...]) -> dict[str, RunningDetail]:
@@ -183,6 +195,21 @@ class Overviews:
         if not counted[state]:
             return ()
         return (await self._book.tasks(TaskFilter(scope, frozenset({state})), limit=most)).items
+
+    async def _load_paused(self, scope: str | None, counted: Mapping[TaskState, int]) -> dict[NeedKind, _Counted]:
+        """Return the tasks whose cause of the pause needs a person: one query per cause, whatever is paused besides."""
+        if not counted[TaskState.PAUSED]:
+            return {}
+        return {
+            kind: await self._load_counted(TaskFilter(scope, pause_cause=cause))
+            for cause, kind in _KIND_OF_CAUSE.items()
+        }
+
+    async def _load_counted(self, task_filter: TaskFilter) -> _Counted:
+        page = await self._book.tasks(task_filter, limit=_MAX_SHOWN)
+        if page.after is None:
+            return _Counted(page.items, len(page.items))
+        return _Counted(page.items, await self._book.count_tasks(task_filter, MAX_COUNTED))
 
 
 def _sum_outcomes(counts: Counts) -> dict[str, int]:
@@ -230,9 +257,7 @@ def _need_kind(facts: Facts, now: datetime) -> NeedKind | None:
     if standing.state is TaskState.FAILED:
         return NeedKind.FAILED
     if standing.pause is not None:
-        cause = standing.pause.cause
-        kinds = {PauseCause.ORPHANED: NeedKind.ORPHANED, PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL}
-        return kinds.get(cause)
+        return _KIND_OF_CAUSE.get(standing.pause.cause)
     if facts.block_reason is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
         return NeedKind.OWNER_REVOKED
     if any(entry.state is EntryState.PARKED and is_route(entry.lane) for entry in facts.entries):

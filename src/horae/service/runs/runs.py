@@ -19,6 +19,7 @@ from ...model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
+from ...model.run_input import RunInput
 from ...ports.full_store import FullStore
 from ...ports.journal import Journal, NumberedLine
 from ...ports.store import RunFilter
@@ -28,7 +29,10 @@ from ..accounts.rights import can_see, is_foreign
 from ..query.argument_checks import check_filter, check_id, check_page, check_position
 from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import AuditAction, TaskWriter
+from ..tasks.drafts import TaskDrafts
+from ..tasks.functions import Functions
 from ..tasks.quotas import refuse_when_used_up
+from ..tasks.run_inputs import RunInputs, input_detail
 from ..tasks.task_quota import TaskQuota
 from .log_watch import LogWatch
 
@@ -44,7 +48,7 @@ _SCAN_PAGE_SIZE: Final = 100
 
 
 class Runs:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - dependencies, each by its name
         self,
         store: FullStore,
         journal: Journal,
@@ -53,8 +57,12 @@ class Runs:
         writer: TaskWriter | None = None,
         *,
         approval_policy: ApprovalPolicy = STRICT_POLICY,
+        inputs: RunInputs | None = None,
     ) -> None:
         self._store = store
+        self._inputs = inputs or RunInputs(
+            store, TaskDrafts(clock, approval_policy=approval_policy), Functions(store, clock)
+        )
         self._policy = approval_policy
         self._writer = writer or TaskWriter(store, TaskQuota(store, clock), Audit(store, clock))
         self._journal = journal
@@ -190,13 +198,18 @@ class Runs:
             raise refuse("run_over", task=run.task_id, state=run.state.value)
         return run.task_id, run.id
 
-    async def retry(self, principal: Principal, run_id: str) -> Facts:
-        """Attempt the occurrence of this run once more, with the same idempotency key."""
+    async def retry(self, principal: Principal, run_id: str, given: RunInput | None = None) -> Facts:
+        """Attempt the occurrence of this run once more, with the same idempotency key, and its input unless one is given."""
         principal.require_scope(Scope.RUN)
         run = await self._get_run(principal, run_id)
+        if given is not None:
+            known = await self._store.facts(run.task_id, principal.owner_filter)
+            if known is None:
+                raise refuse("no_such_run", id=run_id)
+            given = await self._inputs.check(principal, known.task, given)
         last = await self._last_attempt(principal, run)
         for _ in range(_MAX_RETRY_READS):
-            facts, entry = await self._add_retry(principal, last)
+            facts, entry = await self._add_retry(principal, last, given)
             newest = await self._last_attempt(principal, run)
             if entry is None or not _is_superseded(
                 entry, newest, await self._store.facts(run.task_id, principal.owner_filter)
@@ -207,7 +220,7 @@ class Runs:
             last = newest
         raise nothing_to_retry(last)
 
-    async def _add_retry(self, principal: Principal, last: Run) -> tuple[Facts, Entry | None]:
+    async def _add_retry(self, principal: Principal, last: Run, given: RunInput | None) -> tuple[Facts, Entry | None]:
         """Return the facts after it, and the new entry, unless one was waiting already."""
         now = self._clock.now()
         new_entries: list[Entry] = []
@@ -216,12 +229,13 @@ class Runs:
             self._policy.check_approved(facts.task)
             refuse_when_used_up(facts)
             others = tuple(each for each in facts.entries if not _is_stale(each, last))
-            change = request_retry(facts._replace(entries=others), last, now)
+            self._inputs.check_again(facts.task, given)
+            change = request_retry(facts._replace(entries=others), last, now, given)
             new_entries[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
             return change
 
         try:
-            action = AuditAction("run.retry", lambda _facts, _change: {"run": last.id})
+            action = AuditAction("run.retry", lambda _facts, _change: {"run": last.id, **input_detail(given)})
             facts = await self._writer.change(principal, last.task_id, decide, action)
         except NotFound:
             raise refuse("no_such_run", id=last.id) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from ...choices import Language
@@ -101,7 +102,12 @@ class Advisory:
 
 def build_advisory(sentence: str, **facts: object) -> Advisory:
     """Build a warning with the same facts in both languages."""
-    return build_bilingual_advisory(sentence, facts, facts)
+    return build_bilingual_advisory(sentence, facts, facts) if facts else _advisory_without_facts(sentence)
+
+
+@cache
+def _advisory_without_facts(sentence: str) -> Advisory:
+    return build_bilingual_advisory(sentence, {}, {})
 
 
 def build_bilingual_advisory(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:

@@ -22,11 +22,13 @@ class RefusedAction(NamedTuple):
 
 
 class BulkReport(NamedTuple):
-    """`refused` holds the first hundred refusals; a refusal does not stop the others."""
+    """`refused` holds the first hundred refusals; a refusal does not stop the others. `undo` is the id of the operation that
+    can be undone, if any."""
 
     matched: int
     done: int
     refused: tuple[RefusedAction, ...] = ()
+    undo: str | None = None
 
 
 class Listing(Protocol):

@@ -20,6 +20,7 @@ from ...schedule.zones import find_zone
 from ..query.instants import parse_future_instant
 from .bulk import Action
 from .tasks import Tasks
+from .undo_log import UndoLog
 
 BULK_ACTIONS: Final = ("pause", "resume", "run", "skip", "cancel", "delete")
 MAX_SYNCHRONOUS: Final = 200
@@ -34,15 +35,30 @@ class ActionArguments(NamedTuple):
     until: str | None = None
     missed: str = "skip"
     number: object = 1
+    force: object = False
+    """Whether tasks are deleted although others run after them."""
+    chain: object = True
+    """Whether the ends of requested runs start the tasks that run after them."""
 
 
 def make_action(
-    principal: Principal, tasks: Tasks, action: object, arguments: ActionArguments, now: datetime
+    principal: Principal,
+    tasks: Tasks,
+    action: object,
+    arguments: ActionArguments,
+    now: datetime,
+    log: UndoLog | None = None,
 ) -> Action:
-    """Return the action for one task. Arguments are checked here, so that a bad one is not refused for each task."""
+    """Return the action for one task. Arguments are checked here, so that a bad one is not refused for each task.
+
+    What the action changes is recorded in the log, so that it can be undone.
+    """
+    if log is not None:
+        tasks = tasks.with_attached(log.writes)
     number: Any = arguments.number
     find_zone(arguments.zone)
     check_number("number", number, 0, MAX_SKIPS)
+    force, chain = _read_flag("force", arguments.force), _read_flag("chain", arguments.chain)
     mode = read_missed_mode(arguments.missed, "arguments.missed")
     if arguments.until is not None:
         parse_future_instant(arguments.until, arguments.zone, now)
@@ -55,14 +71,20 @@ def make_action(
     actions: dict[str, Action] = {
         "pause": pause,
         "resume": lambda task: tasks.resume(principal, task.id, mode),
-        "run": lambda task: tasks.run_now(principal, task.id),
+        "run": lambda task: tasks.run_now(principal, task.id, chain=chain),
         "skip": lambda task: tasks.skip_next(principal, task.id, number),
         "cancel": lambda task: tasks.cancel(principal, task.id),
-        "delete": lambda task: tasks.delete(principal, task.id),
+        "delete": lambda task: tasks.delete(principal, task.id, force=force),
     }
     if not isinstance(action, str) or action not in actions:
         raise refuse("bad_choice", name="action", value=action, allowed=", ".join(BULK_ACTIONS))
-    return actions[action]
+    return actions[action] if log is None else log.record(actions[action])
+
+
+def _read_flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise refuse("bad_policy", name=f"arguments.{name}", value=value, wanted="true or false")
+    return value
 
 
 def read_missed_mode(value: object, name: str = "missed") -> MissedMode:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...lifecycle.conclude import facts_after
 from ...model.accounts.principal import Principal
-from ...model.change import Change, ControlDecision, Facts
+from ...model.change import Change, ControlDecision, Facts, facts_after
 from ...model.policy import to_json as policies_to_json
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
@@ -23,6 +22,8 @@ from .task_quota import QuotaCheck, TaskQuota, TaskTransition
 
 AttachRecords: TypeAlias = Callable[[Sequence[Facts]], Sequence[RecordWrite]]
 """Returns records to write with new tasks, all or nothing; it gets the tasks as they will be."""
+AttachToChange: TypeAlias = Callable[[Facts, Change], Sequence[RecordWrite]]
+"""Returns records to write with the change of an existing task."""
 Detail: TypeAlias = Callable[[Facts | None, Change], Mapping[str, Any]]
 Condition: TypeAlias = Callable[[Facts | None], None]
 """Refuses the change if the task (None: it does not exist yet) is not as the caller expects."""
@@ -44,6 +45,10 @@ def attach_nothing(_made: Sequence[Facts]) -> Sequence[RecordWrite]:
     return ()
 
 
+def attach_no_records(_facts: Facts, _change: Change) -> Sequence[RecordWrite]:
+    return ()
+
+
 def accept_any(_found: Facts | None) -> None:
     return
 
@@ -51,15 +56,27 @@ def accept_any(_found: Facts | None) -> None:
 class TaskWriter:
     """`condition` is checked within the transaction, so that no other write comes in between."""
 
-    def __init__(self, book: Book, quota: TaskQuota, audit: Audit, condition: Condition = accept_any) -> None:
+    def __init__(
+        self,
+        book: Book,
+        quota: TaskQuota,
+        audit: Audit,
+        condition: Condition = accept_any,
+        attach: AttachToChange = attach_no_records,
+    ) -> None:
         self._book = book
         self._quota = quota
         self._audit = audit
         self._condition = condition
+        self._attach = attach
 
     def with_condition(self, condition: Condition) -> TaskWriter:
         """Return a writer that also checks this condition."""
-        return TaskWriter(self._book, self._quota, self._audit, condition)
+        return TaskWriter(self._book, self._quota, self._audit, condition, self._attach)
+
+    def with_attached(self, attach: AttachToChange) -> TaskWriter:
+        """Return a writer that writes these records with each change of a task."""
+        return TaskWriter(self._book, self._quota, self._audit, self._condition, attach)
 
     async def change(self, principal: Principal, task_id: str, decide: ControlDecision, action: AuditAction) -> Facts:
         """Decide on one task and write the change; a foreign task is refused like an absent one."""
@@ -74,7 +91,9 @@ class TaskWriter:
                 if not can_see(principal, facts.task):
                     raise refuse("no_such_task", id=task_id)
                 self._condition(facts)
-                change = self._with_records(principal, quota_check, facts, decide(facts), action)
+                change = decide(facts)
+                change = _attach(change, self._attach(facts, change))
+                change = self._with_records(principal, quota_check, facts, change, action)
                 is_deletion = change.deleted
                 return change
 

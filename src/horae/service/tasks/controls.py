@@ -9,29 +9,34 @@ from typing import Any, Self
 from ...clock import Clock
 from ...lifecycle import control, edit
 from ...model.accounts.account import agent_of
+from ...model.accounts.pause_change import PauseChange
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.ids import run_id
 from ...model.lane import agent_lane
 from ...model.page import MAX_PAGE_SIZE
-from ...model.policy import MissedMode
+from ...model.policy import MissedMode, Notify
 from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Origin
+from ...model.run_input import RunInput
 from ...model.task import Pause, PauseCause, TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import RunFilter
 from ..accounts.refusals import refuse
 from ..accounts.rights import refuse_agent
 from ..accounts.secret_grants import SecretGrants
+from ..events.destination_names import check_destinations
 from ..query.id_prefix import resolve_run, resolve_task
-from .commit import AuditAction, Condition, TaskWriter, changed_fields
+from .commit import AttachToChange, AuditAction, Condition, TaskWriter, changed_fields
 from .drafts import TaskDrafts
 from .edits import EditResult, Edits, Keep, fire_changes
 from .function_records import FormerName
 from .functions import Functions, function_of, with_function
 from .lookup import TaskLookup
 from .quotas import check_schedule, refuse_when_used_up
+from .run_inputs import RunInputs, input_detail
+from .task_request import names_predecessors, read_when
 
 
 class TaskControls(TaskLookup):
@@ -52,7 +57,9 @@ class TaskControls(TaskLookup):
         self.drafts = drafts
         self._writer = writer
         self._grants = SecretGrants(store)
+        self._records = store
         self._functions = functions
+        self.inputs = RunInputs(store, drafts, functions)
 
     def with_condition(self, condition: Condition) -> Self:
         """Return the same service for conditional changes: the condition is checked within the transaction."""
@@ -61,17 +68,27 @@ class TaskControls(TaskLookup):
         conditional.__dict__.update(self.__dict__, _writer=self._writer.with_condition(condition))
         return conditional
 
+    def with_attached(self, attach: AttachToChange) -> Self:
+        """Return the same service for changes of tasks with which these records are written."""
+        attaching = object.__new__(type(self))
+        attaching.__dict__.update(self.__dict__, _writer=self._writer.with_attached(attach))
+        return attaching
+
     async def edit(
         self, principal: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
     ) -> EditResult:
         """Change only the given fields. `expected` is the version that the caller has read; another one is refused."""
         principal.require_scope(Scope.WRITE)
-        await self._check_secrets_of_edit(principal, task_id, edits)
+        await self._check_references_of_edit(principal, task_id, edits)
         if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
             before = (await self.get(principal, task_id)).task
             await self._functions.check_edits(before.target, before.payload, edits)
             edits = await self._functions.complete_edits(before.target, edits)
         now = self._clock.now()
+        if not isinstance(edits.when, Keep) and names_predecessors(edits.when):
+            before = (await self.get(principal, task_id)).task
+            schedule = read_when(edits.when, edits.zone or before.schedule.zone, now)
+            edits = edits._replace(when=await self._resolve_after(principal, schedule, before.owner))
         results: list[EditResult] = []
 
         def decide(facts: Facts) -> Change:
@@ -108,8 +125,14 @@ class TaskControls(TaskLookup):
 
         await self._change(principal, task_id, decide, AuditAction("task.edit", changed_fields))
 
-    async def _check_secrets_of_edit(self, principal: Principal, task_id: str, edits: Edits) -> None:
-        """Check that a task of an agent references only secrets granted to it, also if its owner edits it."""
+    async def _check_references_of_edit(self, principal: Principal, task_id: str, edits: Edits) -> None:
+        """Check that a task of an agent references only secrets granted to it, also if its owner edits it.
+
+        A destination that the edit names must exist.
+        """
+        if isinstance(edits.options.notify, Notify):
+            owner = (await self.get(principal, task_id)).task.owner
+            await check_destinations(self._records, owner, edits.options.notify)
         if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
             return
         task = (await self.get(principal, task_id)).task
@@ -149,14 +172,35 @@ class TaskControls(TaskLookup):
             self._check_may_run(principal, facts)
             change = control.resume(facts, now, missed)
             if change != Change():
-                self.drafts.check_supported(facts.task)
-            if change != Change() and facts.task.owner == principal.owner:
-                check_schedule(principal, facts.task.schedule, now, facts.status.counted)
+                self._check_may_continue(principal, facts, now)
             return change
 
         return await self._change(
             principal, task_id, decide, AuditAction("task.resume", lambda _facts, _change: {"missed": missed})
         )
+
+    async def restore_pause(self, principal: Principal, change: PauseChange, *, dry_run: bool = False) -> None:
+        """Undo one change of a pause; refused if the task was changed since, or was restarted after it had failed."""
+        principal.require_scope(Scope.WRITE)
+        now = self._clock.now()
+
+        def decide(facts: Facts) -> Change:
+            if not change.is_current(facts):
+                raise refuse_task("changed_since", id=facts.task.id)
+            if change.state is TaskState.FAILED:
+                raise refuse_task("restarted_since", id=facts.task.id)
+            restored = control.restore_pause(facts, change.before, now)
+            if restored.status is not None and restored.status.state is not TaskState.PAUSED:
+                self._check_may_run(principal, facts)
+                self._check_may_continue(principal, facts, now)
+            return restored
+
+        if dry_run:
+            decide(await self.get(principal, change.task_id))
+            return
+        detail = {"undo": change.operation}
+        action = AuditAction("task.resume" if change.before is None else "task.pause", lambda _facts, _change: detail)
+        await self._change(principal, change.task_id, decide, action)
 
     async def cancel(self, principal: Principal, task_id: str) -> Facts:
         principal.require_scope(Scope.WRITE)
@@ -165,20 +209,28 @@ class TaskControls(TaskLookup):
             principal, task_id, lambda facts: control.cancel(facts, now), AuditAction("task.cancel")
         )
 
-    async def delete(self, principal: Principal, task_id: str) -> None:
+    async def delete(self, principal: Principal, task_id: str, *, force: bool = False) -> None:
+        """Delete a task with its history. With `force` also one that others run after: these are then paused."""
         principal.require_scope(Scope.WRITE)
         now = self._clock.now()
-        await self._change(principal, task_id, lambda facts: control.delete(facts, now), AuditAction("task.delete"))
+        await self._change(
+            principal, task_id, lambda facts: control.delete(facts, now, force=force), AuditAction("task.delete")
+        )
 
-    async def run_now(self, principal: Principal, task_id: str) -> str:
-        """Add one extra occurrence; return the id that its first run will have."""
+    async def run_now(
+        self, principal: Principal, task_id: str, given: RunInput | None = None, *, chain: bool = True
+    ) -> str:
+        """Add one extra occurrence; return the id that its first run will have. Without `chain`, it starts no successor."""
         task_id = await resolve_task(self._book, principal, task_id)
-        planned = await self.queue_now(principal, task_id)
+        planned = await self.queue_now(principal, task_id, given, chain=chain)
         return run_id(task_id, Origin.MANUAL, planned, 1)
 
-    async def queue_now(self, principal: Principal, task_id: str) -> datetime:
-        """Add one extra occurrence; return its planned instant."""
+    async def queue_now(
+        self, principal: Principal, task_id: str, given: RunInput | None = None, *, chain: bool = True
+    ) -> datetime:
+        """Add one extra occurrence; return its planned instant. `given` is the input of its runs."""
         principal.require_scope(Scope.RUN)
+        given = await self._check_input(principal, task_id, given)
         now = self._clock.now()
         planned: list[datetime] = []
 
@@ -186,11 +238,14 @@ class TaskControls(TaskLookup):
             self._check_may_run(principal, facts)
             self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
-            change = control.run_now(facts, now)
+            self.inputs.check_again(facts.task, given)
+            change = control.run_now(facts, now, given, fires=chain)
             planned[:] = [entry.planned for entry in change.put]
             return change
 
-        await self._change(principal, task_id, decide, AuditAction("task.run"))
+        await self._change(
+            principal, task_id, decide, AuditAction("task.run", lambda _facts, _change: input_detail(given))
+        )
         return planned[0]
 
     async def skip_next(self, principal: Principal, task_id: str, number: int = 1) -> Facts:
@@ -198,25 +253,41 @@ class TaskControls(TaskLookup):
         action = AuditAction("task.skip", lambda _facts, _change: {"skips": number})
         return await self._change(principal, task_id, lambda facts: control.skip_next(facts, number), action)
 
-    async def backfill(
-        self, principal: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
-    ) -> Facts:
-        """Add occurrences for a past range, executed one by one.
+    async def _check_input(self, principal: Principal, task_id: str, given: RunInput | None) -> RunInput | None:
+        if given is None:
+            return None
+        return await self.inputs.check(principal, (await self.get(principal, task_id)).task, given)
 
-        Occurrences that were backfilled before stay as they are, or (`again`) are attempted once more.
+    async def backfill(  # noqa: PLR0913 - one argument for each choice of a request
+        self,
+        principal: Principal,
+        task_id: str,
+        first: datetime,
+        last: datetime,
+        *,
+        again: bool = False,
+        given: RunInput | None = None,
+        chain: bool = True,
+    ) -> Facts:
+        """Add occurrences for a past range, executed one by one. `given` is the input of all their runs.
+
+        Occurrences that were backfilled before stay as they are, or (`again`) are attempted once more. Without `chain`,
+        they start no successor.
         """
         principal.require_scope(Scope.RUN)
         now = self._clock.now()
         task_id = await resolve_task(self._book, principal, task_id)
+        given = await self._check_input(principal, task_id, given)
         last_attempt = await self._last_backfill_attempt(principal, task_id, first, last) if again else 0
 
         def decide(facts: Facts) -> Change:
             self._check_may_run(principal, facts)
             self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
-            return edit.backfill(facts, first, last, now, last_attempt)
+            self.inputs.check_again(facts.task, given)
+            return edit.backfill(facts, first, last, now, last_attempt, given, fires=chain)
 
-        span = {"first": first.isoformat(), "last": last.isoformat()}
+        span = {"first": first.isoformat(), "last": last.isoformat(), **input_detail(given)}
         return await self._change(
             principal, task_id, decide, AuditAction("task.backfill", lambda _facts, _change: span)
         )
@@ -250,6 +321,12 @@ class TaskControls(TaskLookup):
             raise refuse("agent_stopped", agent=principal.agent)
         if pause.cause is PauseCause.OWNER_REVOKED and (principal.agent is not None or not _is_restored(facts)):
             raise refuse("agent_revoked", agent=agent_of(facts.task) or "", owner=facts.task.owner)
+
+    def _check_may_continue(self, principal: Principal, facts: Facts, now: datetime) -> None:
+        """Refuse the end of a pause after which the task could not run, or would run more often than its owner may."""
+        self.drafts.check_supported(facts.task)
+        if facts.task.owner == principal.owner:
+            check_schedule(principal, facts.task.schedule, now, facts.status.counted)
 
     async def _change(self, principal: Principal, task_id: str, decide: ControlDecision, action: AuditAction) -> Facts:
         facts = await self._writer.change(principal, task_id, decide, action)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ...errors import Refusal
 from ...model.accounts.principal import Principal
 from ...schedule import Past, iterate
+from ...schedule.any_of import parts_of
 from ...schedule.text import parse_text
 from ...schedule.warnings import ScheduleWarning, make_bilingual_warning
 
@@ -35,7 +36,10 @@ def needs_zone(text: str, now: datetime) -> bool:
     first, second = (parse_text(text, zone=zone, now=now) for zone in _TEST_ZONES)
     if first.named_zone:
         return False
-    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (first, second)]
+    fires = [
+        [next(iterate(part, now, Past(anchor=now)), None) for part in parts_of(each.schedule)]
+        for each in (first, second)
+    ]
     return fires[0] != fires[1]
 
 

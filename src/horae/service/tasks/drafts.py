@@ -144,7 +144,9 @@ class TaskDrafts:
             lane=task_lane(principal, draft.owner, draft.lane, before, granted_lane),
             labels=task_labels(principal, draft.labels, before),
         )
-        requested = build_task(draft, before.id, before.created)._replace(version=before.version)
+        requested = build_task(draft, before.id, before.created)._replace(
+            version=before.version, successors=before.successors
+        )
         if current.status.state is TaskState.CANCELLED and (is_new or requested != before):
             raise refuse(
                 "key_of_cancelled",
@@ -195,11 +197,32 @@ class TaskDrafts:
             if refusal.code == TARGET_NOT_SUPPORTED:
                 raise
 
+    def check_other_payload(self, task: Task, payload: str) -> None:
+        """Refuse a payload that the target of the task does not take.
+
+        What it refuses of the task's own payload, too, is no fault of this one: the node that runs it reports that.
+        """
+        refusal = self._payload_refusal(task.target, payload)
+        if refusal is None or refusal.code == TARGET_NOT_SUPPORTED:
+            return
+        own = self._payload_refusal(task.target, task.payload)
+        if own is None or own.code != refusal.code:
+            raise refusal
+
+    def _payload_refusal(self, target: Target, payload: str) -> Refusal | None:
+        try:
+            self._check(target, payload)
+        except Refusal as refusal:
+            return refusal
+        return None
+
     def draft(self, principal: Principal, request: TaskRequest, now: datetime, paused: str | None = None) -> Draft:
         """Parse and check a request."""
         owner = principal.owner if request.owner is None else request.owner
         if owner != principal.owner and principal.owner_filter is not None:
             raise refuse("foreign_owner", owner=owner)
+        if request.past is not None and principal.owner_filter is not None and not request.trusted_past:
+            raise refuse("past_not_allowed")
         # Owner and key are used for lookups before the other fields are checked.
         check_text("owner", owner, KEY_CHARACTERS)
         if request.key is not None:
@@ -208,7 +231,16 @@ class TaskDrafts:
         policies = read_policies(schedule, request.options)
         target = self._check_target(request.target, request.payload, may_wait=paused is not None)
         return Draft(
-            owner, request.name, schedule, target, request.payload, policies, request.key, request.lane, request.labels
+            owner,
+            request.name,
+            schedule,
+            target,
+            request.payload,
+            policies,
+            request.key,
+            request.lane,
+            request.labels,
+            request.past,
         )
 
     def zone_of(self, principal: Principal) -> str | None:

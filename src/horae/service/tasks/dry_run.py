@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from ...lifecycle.conclude import facts_after
-from ...model.change import Change, ControlDecision, Facts
+from ...model.change import Change, ControlDecision, Facts, facts_after
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
@@ -46,6 +45,8 @@ READS: Final = frozenset(
         "runs",
         "shares_transactions",
         "stranded",
+        "chain",
+        "chain_rows",
         "task_ids",
         "task_names",
         "tasks",

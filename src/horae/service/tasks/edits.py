@@ -99,7 +99,8 @@ def apply_edits(task: Task, edits: Edits, zone: str | None, now: datetime) -> Ta
         _value_or(edits.lane, task.lane),
         dict(task.labels) if isinstance(edits.labels, Keep) else edits.labels,
     )
-    return build_task(draft, task.id, task.created)._replace(version=task.version)
+    built = build_task(draft, task.id, task.created)
+    return built._replace(version=task.version, successors=task.successors)
 
 
 def fire_changes(before: Task, after: Task, standing: TaskStatus, now: datetime, most: int = 10) -> FireChanges:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from ...errors import NotFound
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
@@ -18,6 +20,7 @@ from ...model.run import Run
 from ...model.task import FINISHED_STATES, TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
+from ...schedule import After, Schedule
 from ..accounts.rights import can_see, is_foreign, restrict_filter, scoped_key
 from ..query.argument_checks import check_filter, check_id, check_page
 from ..query.id_prefix import TASK, list_tasks, resolve_task, tasks_by_prefix
@@ -159,6 +162,32 @@ class TaskLookup:
             # A candidate as a refusal lists it: id, name and owner.
             return await self.find_by_name(principal, listed)
         raise refuse("no_such_task", id=name)
+
+    async def _resolve_after(
+        self, principal: Principal, schedule: Schedule, owner: str | None = None, *, is_preview: bool = False
+    ) -> Schedule:
+        """Return an `after` schedule with the ids of its predecessors, which may be named by id, key or name.
+
+        `owner` is the owner of the task if it is not the caller. In a preview an absent task keeps its name.
+        """
+        if not isinstance(schedule, After):
+            return schedule
+        reader = principal._replace(scopes=principal.scopes | {Scope.READ})
+        links = []
+        for link in schedule.links:
+            task_id = await self._find_predecessor(reader, link.task, owner, is_preview=is_preview)
+            links.append(link._replace(task=task_id))
+        return replace(schedule, links=tuple(links))
+
+    async def _find_predecessor(self, principal: Principal, name: str, owner: str | None, *, is_preview: bool) -> str:
+        try:
+            if owner is not None and (keyed := await self.find_by_key(principal, name, owner)) is not None:
+                return keyed.task.id
+            return (await self.find_by_name(principal, name)).task.id
+        except NotFound:
+            if is_preview:
+                return name
+            raise refuse("unknown_predecessor", task=name) from None
 
     async def _unfinished_named(self, principal: Principal, name: str) -> list[Facts]:
         return (

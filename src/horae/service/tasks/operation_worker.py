@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from ...clock import Clock
-from ...errors import HoraeError, Refusal
+from ...errors import HoraeError, Refusal, Sentence
 from ...model.accounts.operation import (
     HEARTBEAT_TIMEOUT,
     MAX_REFUSALS,
@@ -23,9 +23,12 @@ from ...model.accounts.operation import (
 )
 from ...model.accounts.principal import Principal
 from ...model.page import MAX_PAGE_SIZE
+from ...model.task import partial_task
 from ...ports.records import Records
 from ...ports.store import TaskFilter
-from .bulk import Action, Listing, RefusedAction, apply_to_each
+from .bulk import Action, BulkReport, Listing, RefusedAction, apply_to_each
+from .operation_refusals import refuse
+from .undo_log import UndoLog
 
 LOG: Final = logging.getLogger("horae")
 Permission: TypeAlias = Callable[[], Awaitable[bool]]
@@ -39,13 +42,14 @@ INTERNAL_ERROR: Final = "internal_error"
 
 
 class Work(NamedTuple):
-    """The action of an operation, its filter, and the principal that requested it."""
+    """The action of an operation, its filter, the principal that requested it, and the log of what it changes."""
 
     tasks: Listing
     principal: Principal
     task_filter: TaskFilter
     action: Action
     is_allowed: Permission
+    log: UndoLog | None = None
 
 
 class OperationWorker:
@@ -140,9 +144,11 @@ class OperationWorker:
 
     async def _write(self) -> None:
         for _ in range(_TRIES):
-            updated = self.operation._replace(updated=self._clock.now())
+            updated = self.operation._replace(updated=self._clock.now(), changed=self._count_changed())
             if await self._records.put_record(operation_record(updated), replacing=updated.version):
-                self.operation = self.operation._replace(updated=updated.updated, version=updated.version + 1)
+                self.operation = self.operation._replace(
+                    updated=updated.updated, changed=updated.changed, version=updated.version + 1
+                )
                 return
             record = await self._records.get_record(OPERATION_KIND, updated.id)
             if record is None:
@@ -152,6 +158,9 @@ class OperationWorker:
             if stored.cancelling:
                 self.stop(OperationState.CANCELLED)
 
+    def _count_changed(self) -> int:
+        return 0 if self._work.log is None else self._work.log.changed
+
 
 def _with_result(operation: Operation, refused: RefusedAction | None) -> Operation:
     if refused is None:
@@ -159,8 +168,30 @@ def _with_result(operation: Operation, refused: RefusedAction | None) -> Operati
     number = operation.refused + 1
     if len(operation.refusals) >= MAX_REFUSALS:
         return operation._replace(refused=number)
+    return operation._replace(refused=number, refusals=(*operation.refusals, refused_task(refused)))
+
+
+def report_of(operation: Operation) -> BulkReport:
+    """Return the report of an operation that has ended; refused if it ended before its last task."""
+    if operation.state is not OperationState.FINISHED:
+        raise refuse(
+            "operation_ended_early",
+            id=operation.id,
+            state=operation.state.value,
+            done=operation.done,
+            total=operation.total or 0,
+        )
+    undo = None if operation.undo_until is None else operation.id
+    return BulkReport(operation.total or 0, operation.done, tuple(map(_refused_action, operation.refusals)), undo)
+
+
+def _refused_action(refused: RefusedTask) -> RefusedAction:
+    refusal = Refusal(refused.code, {"en": Sentence(refused.en, ""), "zh": Sentence(refused.zh, "")})
+    return RefusedAction(partial_task(refused.task_id, refused.task), refusal)
+
+
+def refused_task(refused: RefusedAction) -> RefusedTask:
     task, refusal = refused
-    turned_down = RefusedTask(
+    return RefusedTask(
         task.id, task.name, refusal.code, refusal.in_language("en").message, refusal.in_language("zh").message
     )
-    return operation._replace(refused=number, refusals=(*operation.refusals, turned_down))

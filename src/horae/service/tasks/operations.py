@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
-from ...errors import Conflict, NotFound
 from ...model.accounts.operation import (
     OPERATION_KIND,
     OPERATION_RETENTION,
     SLOT_KIND,
+    UNDO_ACTION,
+    UNDOABLE_ACTIONS,
     Operation,
     OperationState,
     operation_from,
@@ -28,50 +29,15 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.records import Records
 from ...ports.store import TaskFilter
-from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
 from ..accounts.audit import Audit
 from ..events.webhook_checks import is_possible_id
 from ..query.argument_checks import check_filter, check_page
 from ..query.id_prefix import resolve_record
-from .bulk import Action, Listing
-from .operation_worker import OperationWorker, Permission, Work
-
-CATALOGUE: Final = RefusalCatalogue(
-    {
-        "no_such_operation": RefusalEntry(
-            NotFound,
-            "There is no operation '{id}'.",
-            "List them with GET /v1/operations; they are kept for {days} days.",
-            "没有操作“{id}”。",
-            "可用 GET /v1/operations 列出;操作记录保留 {days} 天。",
-        ),
-        "operation_going": RefusalEntry(
-            Conflict,
-            "The operation '{id}' is still running, and an owner can have one at a time.",
-            "Wait until it has ended, or cancel it: POST /v1/operations/{id}/cancel.",
-            "操作“{id}”仍在进行,每个所有者同时只能有一个。",
-            "请等它结束,或取消它:POST /v1/operations/{id}/cancel。",
-        ),
-        "operation_over": RefusalEntry(
-            Conflict,
-            "The operation has already ended as {state}.",
-            "What it has done stays done; look at it with GET /v1/operations/{id}.",
-            "该操作已以 {state} 结束。",
-            "已完成的部分保持不变;可用 GET /v1/operations/{id} 查看。",
-        ),
-        "operation_contested": RefusalEntry(
-            Conflict,
-            "The operation '{id}' is being changed by other requests at the same time.",
-            "Look at it, and try again.",
-            "操作“{id}”同时被他人反复更改。",
-            "请查看后重试。",
-        ),
-    }
-)
-
-
-refuse: Final = CATALOGUE.refuse
-
+from .bulk import Action, Bulk, BulkReport, Listing
+from .controls import TaskControls
+from .operation_refusals import refuse
+from .operation_worker import OperationWorker, Permission, Work, refused_task
+from .undo_log import ChangedTasks, UndoLog
 
 _MAX_CONCURRENT: Final = 4
 """Operations of all owners that run at the same time; the others wait."""
@@ -111,7 +77,7 @@ class Operations:
     def __init__(
         self,
         records: Records,
-        tasks: Listing,
+        tasks: TaskControls,
         audit: Audit,
         clock: Clock,
         entropy: Callable[[int], bytes] = os.urandom,
@@ -123,32 +89,148 @@ class Operations:
         self._entropy = entropy
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT)
         self._workers: dict[str, OperationWorker] = {}
-        self._background_tasks: set[asyncio.Task[None]] = set()
+        self._background_tasks: dict[str, asyncio.Task[None]] = {}
 
-    async def begin(
+    async def begin(  # noqa: PLR0913 - optional parts, each by its name
         self,
         principal: Principal,
         order: OperationRequest,
         task_filter: TaskFilter,
         action: Action,
         allowed: Permission = _always_allowed,
+        *,
+        log: UndoLog | None = None,
+        tasks: Listing | None = None,
     ) -> Operation:
-        """Write the operation and start it in the background; refused while another one of this owner runs."""
+        """Write the operation and start it in the background; refused while another one of this owner runs.
+
+        `tasks` lists the tasks if they were selected before; `log` is the log in which the action records its changes.
+        """
         principal.require_scope(scope_for(order.action))
         check_filter(task_filter)
-        now = self._clock.now()
-        name = make_id("opn", now, self._entropy(ENTROPY_BYTES))
-        operation = Operation(name, principal.owner, principal.agent, *_shorten(order), created=now, updated=now)
-        row = self._audit.row(principal, "operation.begin", name, {"action": order.action})
+        operation = self._new_operation(principal, order, log)
+        row = self._audit.row(principal, "operation.begin", operation.id, {"action": order.action})
+        work = Work(tasks or self._tasks, principal, task_filter, action, allowed, log)
+
+        async def attach() -> Sequence[RecordWrite]:
+            return row
+
+        return await self._begin(operation, work, attach)
+
+    async def _begin(
+        self, operation: Operation, work: Work, attach: Callable[[], Awaitable[Sequence[RecordWrite]]]
+    ) -> Operation:
+        """Write a new operation with attached records, and start it; both are read again if another writer was faster."""
         for _ in range(_TRIES):
-            owner_record = await self._records.get_record(SLOT_KIND, principal.owner)
+            owner_record = await self._records.get_record(SLOT_KIND, operation.owner)
             await self._check_none_running(owner_record)
+            attached = await attach()
             if await self._records.write_records(
-                [RecordWrite(operation_record(operation)), take_slot(operation, owner_record), *row]
+                [RecordWrite(operation_record(operation)), take_slot(operation, owner_record), *attached]
             ):
-                self._start_worker(operation, Work(self._tasks, principal, task_filter, action, allowed))
+                self._start_worker(operation, work)
                 return operation
-        raise refuse("operation_contested", id=name)
+        raise refuse("operation_contested", id=operation.id)
+
+    def new_log(self, principal: Principal, action: object) -> UndoLog | None:
+        """Return the log in which a bulk action records what it changes; None for actions that cannot be undone."""
+        principal.require_scope(scope_for(action))
+        if action not in UNDOABLE_ACTIONS:
+            return None
+        return UndoLog(self._new_id(), principal.owner, self._clock)
+
+    async def act(  # noqa: PLR0913 - optional parts, each by its name
+        self,
+        principal: Principal,
+        order: OperationRequest,
+        task_filter: TaskFilter,
+        action: Action,
+        *,
+        log: UndoLog | None = None,
+        tasks: Listing | None = None,
+        progress: Callable[[int], None] = lambda _done: None,
+    ) -> BulkReport:
+        """Apply an action to all tasks before this call returns. If it recorded changes, it is kept as an operation that
+        has ended, so that it can be undone; also if an error or a cancelled call ends it early."""
+        principal.require_scope(scope_for(order.action))
+        check_filter(task_filter)
+        operation = self._new_operation(principal, order, log)._replace(state=OperationState.INTERRUPTED)
+        report: BulkReport | None = None
+        try:
+            report = await Bulk(tasks or self._tasks).each(principal, task_filter, action, progress=progress)
+        finally:
+            if log is not None and log.changed:
+                await self._keep_ended(operation._replace(done=log.changed, changed=log.changed), report)
+        return report if log is None or not log.changed else report._replace(undo=operation.id)
+
+    async def _keep_ended(self, operation: Operation, report: BulkReport | None) -> None:
+        """Write the operation of an action that has ended; without a report it was interrupted."""
+        if report is not None:
+            operation = operation._replace(
+                state=OperationState.FINISHED,
+                total=report.matched,
+                done=report.done,
+                refused=report.matched - report.done,
+                refusals=tuple(map(refused_task, report.refused)),
+            )
+        now = self._clock.now()
+        await self._records.put_record(operation_record(operation._replace(updated=now, ended=now)), replacing=None)
+
+    async def undo(self, principal: Principal, name: str, allowed: Permission = _always_allowed) -> Operation:
+        """Restore the pauses that an operation changed, as an operation of its own, which is returned.
+
+        A task that was changed since is refused and stays as it is. An undo that was cancelled or interrupted can be
+        repeated: it restores the rest.
+        """
+        principal.require_scope(Scope.WRITE)
+        undone = await self._get_undoable(principal, name)
+        operation = self._new_operation(principal, OperationRequest(UNDO_ACTION, {"operation": undone.id}, {}))
+        changed = ChangedTasks(self._records, self._tasks, principal, undone.id)
+        row = self._audit.row(principal, "operation.undo", undone.id, {"operation": operation.id}, owner=undone.owner)
+
+        async def attach() -> Sequence[RecordWrite]:
+            current = await self._get_undoable(principal, undone.id)
+            marked = current._replace(undone_by=operation.id)
+            return RecordWrite(operation_record(marked), current.version), *row
+
+        return await self._begin(operation, Work(changed, principal, TaskFilter(), changed.restore, allowed), attach)
+
+    async def preview_undo(self, principal: Principal, name: str) -> BulkReport:
+        """Return which pauses an undo would restore now, and refuse what it would refuse; nothing is written."""
+        principal.require_scope(Scope.WRITE)
+        undone = await self._get_undoable(principal, name)
+        changed = ChangedTasks(self._records, self._tasks, principal, undone.id, dry_run=True)
+        return await Bulk(changed).each(principal, TaskFilter(), changed.restore)
+
+    async def wait(self, principal: Principal, name: str, seconds: float | None = None) -> Operation:
+        """Return an operation when it has ended in this process, or after so many seconds as it is then."""
+        principal.require_scope(Scope.READ)
+        operation = await self._get_operation(principal, name)
+        running = self._background_tasks.get(operation.id)
+        if running is not None:
+            await asyncio.wait([running], timeout=seconds)
+        return await self._get_operation(principal, operation.id)
+
+    def _new_id(self) -> str:
+        return make_id("opn", self._clock.now(), self._entropy(ENTROPY_BYTES))
+
+    def _new_operation(self, principal: Principal, order: OperationRequest, log: UndoLog | None = None) -> Operation:
+        now = self._clock.now()
+        name = self._new_id() if log is None else log.operation
+        return Operation(name, principal.owner, principal.agent, *_shorten(order), created=now, updated=now)
+
+    async def _get_undoable(self, principal: Principal, name: str) -> Operation:
+        """Return an operation that can be undone now, or refuse."""
+        operation = await self._get_operation(principal, name)
+        if operation.state is OperationState.RUNNING:
+            raise refuse("operation_going", id=operation.id)
+        if operation.undone_by is not None:
+            raise refuse("already_undone", id=operation.id, by=operation.undone_by)
+        if operation.undo_until is None:
+            raise refuse("nothing_to_undo", id=operation.id)
+        if not operation.can_undo(self._clock.now()):
+            raise refuse("undo_expired", id=operation.id, until=f"{operation.undo_until:%Y-%m-%d %H:%M:%S}Z")
+        return operation
 
     async def get(self, principal: Principal, name: str) -> Operation:
         principal.require_scope(Scope.READ)
@@ -201,7 +283,7 @@ class Operations:
         """End the operations of this process after their current task, as interrupted."""
         for worker in self._workers.values():
             worker.stop(OperationState.INTERRUPTED)
-        running = set(self._background_tasks)
+        running = set(self._background_tasks.values())
         if running:
             _, late = await asyncio.wait(running, timeout=_SHUTDOWN_SECONDS)
             for each in late:
@@ -219,10 +301,10 @@ class Operations:
         worker = OperationWorker(self._records, self._clock, operation, work)
         self._workers[operation.id] = worker
         running = asyncio.ensure_future(worker.run(self._slots))
-        self._background_tasks.add(running)
+        self._background_tasks[operation.id] = running
 
-        def remove(task: asyncio.Task[None]) -> None:
-            self._background_tasks.discard(task)
+        def remove(_task: asyncio.Task[None]) -> None:
+            self._background_tasks.pop(operation.id, None)
             self._workers.pop(operation.id, None)
 
         running.add_done_callback(remove)
@@ -244,7 +326,16 @@ class Operations:
         operation = None if record is None else self._read(record)
         if operation is None or not _sees(principal, operation):
             raise refuse("no_such_operation", id=name, days=OPERATION_RETENTION.days)
-        return operation
+        return await self._without_interrupted_undo(operation)
+
+    async def _without_interrupted_undo(self, operation: Operation) -> Operation:
+        """Return the operation as not undone if its undo ended early: the rest can still be restored."""
+        if operation.undone_by is None:
+            return operation
+        record = await self._records.get_record(OPERATION_KIND, operation.undone_by)
+        if record is None or self._read(record).state in (OperationState.RUNNING, OperationState.FINISHED):
+            return operation
+        return operation._replace(undone_by=None)
 
 
 def _sees(principal: Principal, operation: Operation) -> bool:

@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ...choices import Fold, Gap
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.refusals import refuse
 from ...model.task import OPEN_STATES, Task, TaskStatus, past_of
-from ...schedule import Schedule, from_request, iterate
+from ...schedule import Schedule, iterate
+from ...schedule.any_of import parts_of
 from ...schedule.canonical import read_moment
 from ...schedule.instants import to_datetime
 from ...schedule.lint import lint
 from ...schedule.preview import Fire, make_fires
 from ...schedule.text import ParsedText, parse_text
+from ...schedule.text.request import parse_when
 from ...schedule.value import Past, first_instant, is_wall, last_instant
 from ...schedule.warnings import ScheduleWarning
 from ...schedule.zones import find_zone
@@ -26,6 +28,7 @@ from .default_zone import AssumedZone, needs_zone
 
 MAX_FIRES: Final = 1_000
 _RECURRING: Final = frozenset({"every", "cron", "calendar", "rrule"})
+"""Kinds whose warnings do not change with the hour; one schedule of a list may be a single time."""
 _MAYBE_RELATIVE: Final = frozenset({"now", "once", "every"})
 """Kinds that may be relative to now."""
 _MAX_CACHED_CHARACTERS: Final = 200
@@ -74,7 +77,8 @@ def parse_schedule(when: object, zone: str | None, default_zone: AssumedZone, no
 
 def _is_local(when: object, schedule: Schedule, now: datetime) -> bool:
     """Whether the zone affects its instants: always for calendars; an interval or a delay has to be checked."""
-    return schedule.kind not in _MAYBE_RELATIVE or not isinstance(when, str) or needs_zone(when, now)
+    is_clear = any(part.kind not in _MAYBE_RELATIVE for part in parts_of(schedule))
+    return is_clear or not isinstance(when, str) or needs_zone(when, now)
 
 
 def _find_warnings(schedule: Schedule, now: datetime, notes: tuple[str, ...]) -> Sequence[ScheduleWarning]:
@@ -138,9 +142,9 @@ def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, 
     if isinstance(when, str):
         reading = _read_text(when, zone, now)
         return reading.schedule, reading.notes, reading.named_zone
-    if isinstance(when, Mapping):
-        shape: Mapping[str, Any] = when
-        return from_request(shape).with_defaults(zone), (), shape.get("zone") is not None
+    if isinstance(when, Mapping | list | tuple):
+        reading = parse_when(when, zone=zone, now=now)
+        return reading.schedule, reading.notes, reading.named_zone
     raise refuse("bad_when", value=type(when).__name__)
 
 

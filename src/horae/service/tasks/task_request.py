@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.policy import (
+    DEFAULT_POLICIES,
     MAX_ATTEMPTS,
     MAX_DURATION,
     MAX_TIMEOUT,
     Guarantee,
     Missed,
     MissedMode,
+    Notify,
     Overlap,
     Policies,
     RetryJitter,
@@ -23,13 +25,13 @@ from ...model.policy import (
     policies_for,
 )
 from ...model.refusals import NUMBER_OR_NEVER, refuse
-from ...model.task import Target, Task
+from ...model.task import Target, Task, TaskPast
 from ...refusal_catalogue import build_refusal
-from ...schedule import Every, Once, Schedule, from_request
+from ...schedule import After, Every, Schedule
 from ...schedule.durations import format_short_duration, parse_duration
 from ...schedule.refusals import refuse as refuse_schedule
-from ...schedule.rrule import refuse_if_endless
 from ...schedule.text import parse_text
+from ...schedule.text.request import ScheduleRequest, parse_when
 
 _T = TypeVar("_T")
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -37,7 +39,8 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 NEVER: Final = "never"
 """Value for a limit that is never reached: never give up, never stop retrying, never end."""
 
-When: TypeAlias = str | datetime | Schedule | Mapping[str, Any]
+When: TypeAlias = ScheduleRequest
+"""Text, an instant, canonical JSON, a schedule, or a list of these."""
 Duration: TypeAlias = str | float | timedelta
 Delay: TypeAlias = float | timedelta
 """Seconds, or a duration, from now."""
@@ -63,6 +66,7 @@ class RetryRequest(NamedTuple):
     factor: float | None = None
     max: Duration | None = None
     jitter: RetryJitter | None = None
+    superseded_by_next: bool | None = None
 
     def apply_to(self, base: RetryPolicy) -> RetryPolicy:
         attempts: Any = base.attempts if self.attempts is None else None if self.attempts == NEVER else self.attempts
@@ -72,6 +76,7 @@ class RetryRequest(NamedTuple):
             _value_or(self.factor, base.factor),
             base.max if self.max is None else read_duration("max", self.max),
             _value_or(self.jitter, base.jitter),
+            _value_or(self.superseded_by_next, base.superseded_by_next),
         )
 
 
@@ -88,6 +93,9 @@ class Options(NamedTuple):
     guarantee: Guarantee | None = None
     priority: int | None = None
     notify_after: int | str | None = None
+    start_within: Duration | None = None
+    notify: Notify | str | None = None
+    """NEVER: no messages."""
 
     def merged_with(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
@@ -128,6 +136,9 @@ class TaskRequest(NamedTuple):
     """Fields that the caller set to null: the declaration of a function does not fill them."""
     granted_lane: str | None = None
     """Lane of the function's declaration: a shared lane that every owner may then use."""
+    past: TaskPast | None = None
+    """Only admins may set it, and imports and plans, which also set `trusted_past`."""
+    trusted_past: bool = False
     resolved: bool = False
     """The declaration of its function has been applied, and its arguments have been checked."""
 
@@ -161,20 +172,24 @@ def explicit_options(policies: Policies) -> Options:
         guarantee=policies.guarantee,
         priority=policies.priority,
         notify_after=policies.notify_after,
+        start_within=NEVER if policies.start_within is None else policies.start_within,
+        notify=NEVER if policies.notify is None else policies.notify,
     )
 
 
 def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
-    """Parse text in the schedule language, an aware instant, canonical JSON, or a schedule."""
-    if isinstance(when, datetime):
-        return Once(at=when, zone=zone)
-    if isinstance(when, str):
-        return parse_text(when, zone=zone, now=now).schedule
-    if isinstance(when, Schedule):
-        refuse_if_endless(when)
-        return when.with_defaults(zone)
-    if isinstance(when, Mapping):
-        return from_request(when).with_defaults(zone)
+    """Parse text in the schedule language, an aware instant, canonical JSON, a schedule, or a list of these."""
+    if isinstance(when, str | datetime | Schedule | Mapping | list | tuple):
+        return parse_when(when, zone=zone, now=now).schedule
+    return _refuse_when(when)
+
+
+def names_predecessors(when: object) -> bool:
+    """Whether a request is about a task that runs after others."""
+    return isinstance(when, After) or (isinstance(when, Mapping) and when.get("kind") == After.kind)
+
+
+def _refuse_when(when: Any) -> NoReturn:
     if isinstance(when, timedelta) or type(when) in (int, float):
         length = format_short_duration(read_duration("when", when))
         raise refuse_schedule("bare_duration", value=length, delay=f"in {length}", interval=f"every {length}")
@@ -251,9 +266,15 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "guarantee": options.guarantee,
         "priority": options.priority,
         "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
+        "start_within": _read_limit("start_within", options.start_within),
+        "notify": options.notify,
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    named |= {name: None for name in ("give_up_after", "max_duration") if chosen[name] == NEVER}
+    unset = ("give_up_after", "max_duration", "start_within", "notify")
+    named |= {name: None for name in unset if chosen[name] == NEVER}
+    if isinstance(options.notify, Notify) and options.notify_after is None and base.notify is None:
+        # Webhooks wait for a streak by default; a person gets a message about the first failure.
+        named["notify_after"] = 1 if base.notify_after == DEFAULT_POLICIES.notify_after else base.notify_after
     return replace(base, **named)
 
 

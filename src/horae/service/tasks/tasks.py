@@ -16,16 +16,18 @@ from ...model.refusals import refuse
 from ...model.run import Run
 from ...model.task import Target, Task
 from ...ports.full_store import FullStore
+from ...schedule import After
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, refuse_agent, scoped_key
+from ..events.destination_names import check_destinations
 from .commit import AttachRecords, AuditAction, TaskWriter, attach_nothing
 from .controls import TaskControls
 from .drafts import TaskDrafts
 from .functions import Functions
 from .lookup import first_due
 from .task_quota import TaskQuota
-from .task_request import TaskRequest
+from .task_request import TaskRequest, names_predecessors, read_when
 
 _T = TypeVar("_T")
 
@@ -74,8 +76,11 @@ class Tasks(TaskControls):
         principal.require_scope(Scope.WRITE)
         request = (await self._functions.resolve(request)).request
         now = self._clock.now()
+        request = await self._resolve_links(principal, request, now)
+        if using is not None and isinstance(request.when, After):
+            raise refuse("after_in_caller_transaction")
         change = self.drafts.plan(principal, request, self.drafts.new_id(now), now, paused)
-        await self._check_secrets([change])
+        await self._check_references([change])
         (task,) = await self._add(principal, [change], attach_records, using)
         return task
 
@@ -94,9 +99,11 @@ class Tasks(TaskControls):
         principal.require_scope(Scope.WRITE)
         if isinstance(requests, Sized):
             await self._writer.check_quota(principal, len(requests))
-            requests = [(await self._functions.resolve(each)).request for each in requests]
+            now = self._clock.now()
+            resolved = [(await self._functions.resolve(each)).request for each in requests]
+            requests = [await self._resolve_links(principal, each, now) for each in resolved]
         changes = await self.drafts.plan_many(principal, requests)
-        await self._check_secrets(changes)
+        await self._check_references(changes)
         results: list[_T] = []
         while changes:
             results += map(keep, await self._add(principal, changes[:BULK_TASKS], attach_records))
@@ -104,8 +111,26 @@ class Tasks(TaskControls):
             del changes[:BULK_TASKS]
         return results
 
-    async def _check_secrets(self, changes: Sequence[Change]) -> None:
-        await self._grants.check_tasks(change.task for change in changes if change.task is not None)
+    async def _resolve_links(
+        self, principal: Principal, request: TaskRequest, now: datetime, *, is_preview: bool = False
+    ) -> TaskRequest:
+        """Return the request with the ids of the tasks that it runs after, where it names them otherwise.
+
+        `is_preview`: a task that does not exist keeps the name, because it may be made before this one is.
+        """
+        if not names_predecessors(request.when):
+            return request
+        zone = self.drafts.zone_of(principal) if request.zone is None else request.zone
+        schedule = read_when(request.when, zone, now)
+        return request._replace(
+            when=await self._resolve_after(principal, schedule, request.owner, is_preview=is_preview)
+        )
+
+    async def _check_references(self, changes: Sequence[Change]) -> None:
+        tasks = [change.task for change in changes if change.task is not None]
+        await self._grants.check_tasks(tasks)
+        for task in tasks:
+            await check_destinations(self._records, task.owner, task.policies.notify)
 
     async def _add(
         self,
@@ -114,7 +139,7 @@ class Tasks(TaskControls):
         attach_records: AttachRecords,
         using: object | None = None,
     ) -> list[Task]:
-        due = min(entry.due for change in changes for entry in change.put)
+        due = min((entry.due for change in changes for entry in change.put), default=None)
         if using is None:
             await self._writer.add(principal, changes, attach_records)
             self._on_write(due)
@@ -145,8 +170,10 @@ class Tasks(TaskControls):
         request, key = await self._with_scoped_key(principal, request, request.key)
         request = (await self._functions.resolve(request)).request
         now, granted_lane = self._clock.now(), request.granted_lane
+        request = await self._resolve_links(principal, request, now)
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
+        await check_destinations(self._records, draft.owner, draft.policies.notify)
         task_id = self.drafts.new_id(now)
 
         def plan_new() -> Change:
@@ -171,8 +198,10 @@ class Tasks(TaskControls):
         request, key = await self._with_scoped_key(principal, request, request.key)
         request = (await self._functions.resolve(request)).request
         now, granted_lane = self._clock.now(), request.granted_lane
+        request = await self._resolve_links(principal, request, now, is_preview=True)
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
+        await check_destinations(self._records, draft.owner, draft.policies.notify)
         current = await self._book.find(draft.owner, key)
         if current is not None and not can_see(principal, current.task):
             raise refuse("key_taken", key=key)

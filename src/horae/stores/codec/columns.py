@@ -62,7 +62,7 @@ def new_task_identities(values: list[Any]) -> list[TaskIdentity]:
 
 def edited_task_identity(row: Row) -> TaskIdentity:
     """Return the identity of an edited task, whose row ends with its number."""
-    task_id, owner, *_, key, _, _, _, number = row
+    task_id, owner, *_, key, _, _, _, _, number = row
     return TaskIdentity(number, task_id, owner, key)
 
 

@@ -32,6 +32,11 @@ class DueRow(NamedTuple):
     entry_count: int
 
     @property
+    def is_chained(self) -> bool:
+        """Whether the entry is one of a chain."""
+        return self.entry[-1] is not None
+
+    @property
     def has_payload(self) -> bool:
         """False for a long payload, which is not read."""
         return self.task[_PAYLOAD] is not None

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from ...model.ids import EPOCH, to_microseconds
+from ...model.origin import ChainPlace, RootOccurrence
 from ...model.policy import Policies
 from ...model.policy import from_json as policies_from_json
 from ...model.policy import to_json as policies_to_json
@@ -90,6 +91,15 @@ def _parse_policies(text: str) -> Policies:
     return policies_from_json(decode(text))
 
 
+def encode_chain_place(place: ChainPlace) -> str:
+    return encode([None if place.root is None else place.root.key, place.parents, int(place.fires)])
+
+
+def _parse_chain_place(text: str) -> ChainPlace:
+    root, parents, fires = decode(text)
+    return ChainPlace(None if root is None else RootOccurrence.from_key(root), tuple(parents), bool(fires))
+
+
 def _to_datetime(number: int) -> datetime:
     return EPOCH + timedelta(0, 0, number)
 
@@ -101,6 +111,7 @@ schedules: Final[ComputedCache[str, Schedule]] = ComputedCache(_parse_schedule)
 policies: Final[ComputedCache[str, Policies]] = ComputedCache(_parse_policies)
 targets: Final[ComputedCache[tuple[str, str], Target]] = ComputedCache(lambda parts: Target(*parts))
 labels: Final[ComputedCache[str, tuple[tuple[str, str], ...]]] = ComputedCache(_parse_labels)
+chain_places: Final[ComputedCache[str, ChainPlace]] = ComputedCache(_parse_chain_place)
 lanes: Final[ComputedCache[str, tuple[str, ...]]] = ComputedCache(_parse_lanes)
 
 schedule_text: Final[IdentityCache[Schedule]] = IdentityCache(_encode_schedule)

@@ -10,16 +10,23 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
+from ...model.chain_row import Arrival, ChainRow, ChainState
 from ...model.entry import Entry, EntryKind, EntryState
 from ...model.events.event import Event, EventKind, NumberedEvent
 from ...model.ids import to_microseconds
+from ...model.origin import RootOccurrence
+from ...model.placeholders import recognise_template
 from ...model.reason import Reason
 from ...model.run import Origin, Run, RunState, Span
+from ...model.run_input import RunInput, parse_input
 from ...model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
 from ...ports.records import Record
 from ...ports.store import Node
 from .json_codecs import (
+    chain_places,
+    decode,
     encode,
+    encode_chain_place,
     instant_of,
     labels,
     lanes,
@@ -32,9 +39,10 @@ from .json_codecs import (
     targets,
 )
 
-ENTRY_WIDTH: Final = 20
-TASK_WIDTH: Final = 14
-RUN_WIDTH: Final = 27
+ENTRY_WIDTH: Final = 22
+TASK_WIDTH: Final = 15
+RUN_WIDTH: Final = 29
+CHAIN_ROW_WIDTH: Final = 8
 
 AFTER_ALL_KEYS: Final = "\U0010ffff" * 4
 """Cursor at the start of a descending list of records: U+10FFFF is a noncharacter and occurs in no key."""
@@ -52,8 +60,8 @@ _TASK_STATES: Final = {state.value: state for state in TaskState}
 _EVENT_KINDS: Final = {kind.value: kind for kind in EventKind}
 REASONS: Final[dict[str | None, Reason | None]] = {None: None, **{reason.value: reason for reason in Reason}}
 
-_PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None)
-_PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None)
+_PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None, None)
+_PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None, None)
 """Default fields of an entry from `forgiven` on."""
 _FRESH_STATUS_COLUMNS: Final = ("active", 0, 0, 0, *[None] * 8)
 
@@ -68,6 +76,10 @@ def _microseconds_or_none(at: datetime | None) -> int | None:
 
 def _decode_span(first: int | None, last: int, count: int) -> Span | None:
     return None if first is None else Span(instant_of[first], instant_of[last], count)
+
+
+def _decode_input(text: str | None) -> RunInput | None:
+    return None if text is None else parse_input(text)
 
 
 def _encode_span(span: Span | None) -> Row:
@@ -97,7 +109,7 @@ def decode_entry(row: Row, task_id: str) -> Entry:
 
 
 def _decode_entry_details(row: Row) -> Row:
-    forgiven, deaths, through, first, last, count, waited, in_order, lane, run_id = row
+    forgiven, deaths, through, first, last, count, waited, in_order, lane, run_id, given, chain = row
     return (
         forgiven,
         deaths,
@@ -107,6 +119,8 @@ def _decode_entry_details(row: Row) -> Row:
         bool(in_order),
         lane,
         run_id,
+        _decode_input(given),
+        None if chain is None else chain_places[chain],
     )
 
 
@@ -134,6 +148,8 @@ def encode_entry(task: int, entry: Entry) -> Row:
         int(entry.in_order),
         entry.lane,
         entry.run_id,
+        None if entry.input is None else entry.input.text,
+        None if entry.chain is None else encode_chain_place(entry.chain),
     )
 
 
@@ -183,11 +199,22 @@ def encode_status(task: int, version: int, status: TaskStatus) -> Row:
 
 
 def decode_task(row: Row) -> Task:
-    _, task_id, owner, name, schedule, kind, spec, payload, policies_json, created, key, lane, labels_json, version = (
-        row[:TASK_WIDTH]
-    )
+    _, task_id, owner, name, schedule, kind, spec, payload, *rest = row[:TASK_WIDTH]
+    policies_json, created, key, lane, labels_json, version, successors = rest
     first_fields = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[policies_json])
-    return new_tuple(Task, (*first_fields, instant_of[created], key, lane, labels[labels_json], version))
+    task = new_tuple(
+        Task,
+        (
+            *first_fields,
+            instant_of[created],
+            key,
+            lane,
+            labels[labels_json],
+            version,
+            lanes[successors] if successors else (),
+        ),
+    )
+    return recognise_template(task)
 
 
 def encode_task(task: Task) -> Row:
@@ -206,6 +233,7 @@ def encode_task(task: Task) -> Row:
         task.lane,
         encode(task.labels) if task.labels else "[]",
         task.version,
+        encode(task.successors) if task.successors else None,
     )
 
 
@@ -215,7 +243,7 @@ def encode_task(task: Task) -> Row:
 def decode_run(row: Row, task_id: str) -> Run:
     _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, *rest = row[:RUN_WIDTH]
     claimed, started, ended, deadline, first, last, count, forgiven, deaths, *rest = rest
-    alone, in_order, cancel, lane_names, result, error = rest
+    alone, in_order, cancel, lane_names, result, error, given, chain = rest
     return Run(
         run_id,
         task_id,
@@ -241,6 +269,8 @@ def decode_run(row: Row, task_id: str) -> Run:
         () if lane_names is None else lanes[lane_names],
         result,
         error,
+        _decode_input(given),
+        None if chain is None else chain_places[chain],
     )
 
 
@@ -298,12 +328,46 @@ def _encode_mutable_fields(run: Run) -> Row:
         encode(run.lanes) if run.lanes else None,
         replace_lone_surrogates(run.result_json),
         replace_lone_surrogates(run.error),
+        None if run.input is None else run.input.text,
+        None if run.chain is None else encode_chain_place(run.chain),
     )
 
 
 def names_planned_instant(run_id: str, planned: int) -> bool:
     """Return whether the id begins with the millisecond of the planned instant, as `model.ids` makes them."""
     return run_id[:16] == "run_%012x" % (planned // 1000)
+
+
+# --- chains ------------------------------------------------------------------------------------------------------
+
+
+def encode_chain_row(task: int, row: ChainRow) -> Row:
+    arrivals = [(arrival.predecessor, arrival.state, arrival.run_id) for arrival in row.arrivals]
+    return (
+        task,
+        row.root.key,
+        row.state,
+        _microseconds_or_none(row.planned),
+        row.attempt,
+        encode(row.awaited),
+        encode(arrivals),
+        to_microseconds(row.updated),
+    )
+
+
+def decode_chain_row(row: Row) -> ChainRow:
+    """Decode a chain row that ends with the id of its task."""
+    _, root, state, planned, attempt, awaited, arrivals, updated, task_id = row
+    return ChainRow(
+        task_id,
+        RootOccurrence.from_key(root),
+        instant_of[updated],
+        ChainState(state),
+        lanes[awaited],
+        tuple(Arrival(predecessor, _RUN_STATES[ended], run_id) for predecessor, ended, run_id in decode(arrivals)),
+        _instant_or_none(planned),
+        attempt,
+    )
 
 
 # --- events ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ...ports.transfer import BlockedOwner, CounterValue, LaneLimit, MetadataIte
 from ..transfer_pages import decode_position, encode_position
 from .columns import decode_listed_run, run_number, run_occurrence
 from .json_codecs import instant_of
-from .rows import Row, decode_record
+from .rows import Row, decode_chain_row, decode_record
 
 _EARLIEST: Final = -(2**63)
 
@@ -75,6 +75,11 @@ def _line_key(row: Row) -> Row:
     return run_id, number
 
 
+def _chain_row_key(row: Row) -> Row:
+    task, root, *_ = row
+    return task, root
+
+
 def _run_number_key(row: Row) -> Row:
     return (run_number(row),)
 
@@ -85,6 +90,7 @@ PART_ROWS: Final[dict[Part, PartRows]] = {
     Part.LANES: PartRows(_decode_lane_limit, _first_column, ("",)),
     Part.BLOCKED_OWNERS: PartRows(_decode_blocked_owner, _first_column, ("",)),
     Part.COUNTERS: PartRows(_decode_counter, _counter_key, (_EARLIEST, "", "")),
+    Part.CHAINS: PartRows(decode_chain_row, _chain_row_key, (_EARLIEST, "")),
     Part.LINES: PartRows(decode_line, _line_key, ("", 0)),
 }
 """Parts whose rows every SQL store reads in the same order of columns and keys."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ...errors import StoreError
+from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
 from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
@@ -17,7 +18,10 @@ from ...model.run import Run
 from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
 from ...ports.journal import Line
 from ...ports.store import Node
+from ..chains import Relink, change_of_links, follow_chains, relink
 from ..run_deduplication import deduplicate_runs
+from ..run_to_end import run_to_end
+from .chains import ChainRows, MemoryChainAccess
 from .counts import Counters
 from .entries import Entries, key_of
 from .events import Events
@@ -43,11 +47,14 @@ class Data:
         self.nodes: Table[str, Node] = Table(self._transaction)
         self.lines: Table[str, list[Line]] = Table(self._transaction)
         self.records = RecordRows(self._transaction)
+        self.chain_rows = ChainRows(self._transaction)
         self.metadata: dict[str, str] = {}
         self.token = 0
         self.last_owner = ""
         self._freed_lanes: set[str] = set()
         self._attached_records: list[RecordWrite] = []
+        self._ends: list[OccurrenceEnd] = []
+        self._relinks: list[Relink] = []
         self._last_number = 0
 
     @contextmanager
@@ -59,12 +66,22 @@ class Data:
         with self._transaction:
             self._freed_lanes.clear()
             self._attached_records.clear()
+            self._ends.clear()
+            self._relinks.clear()
             yield
+            run_to_end(self._follow_chains())
             for lane in sorted(self._freed_lanes):
                 self._unpark_first(lane)
             for writing in self._attached_records:
                 if not self.records.write_if_unchanged(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
+
+    async def _follow_chains(self) -> None:
+        access = MemoryChainAccess(self)
+        ends = list(self._ends)
+        for relinked in self._relinks:
+            ends += await relink(access, relinked)
+        await follow_chains(access, ends)
 
     def attach_records(self, writings: Sequence[RecordWrite]) -> None:
         self._attached_records += writings
@@ -111,6 +128,18 @@ class Data:
         return deduplicate_runs(change, lambda run: run.id in self.runs) if change.new_runs else change
 
     def apply(self, task_id: str, change: Change) -> None:
+        """Apply a change; the end of the transaction follows the occurrences that it ends to the successors."""
+        change = self.deduplicate_runs(change)
+        before = self.tasks.get(task_id)
+        if before is not None and before.successors and not change.deleted:
+            facts = self.facts(task_id, lanes=False)
+            self._ends += () if facts is None else ended_occurrences(facts, change)
+        relinked = change_of_links(before, change)
+        self._relinks += () if relinked is None else (relinked,)
+        self.write(task_id, change)
+
+    def write(self, task_id: str, change: Change) -> None:
+        """Write a change as it is."""
         change = self.deduplicate_runs(change)
         self._count(task_id, change)
         if change.deleted:
@@ -126,6 +155,8 @@ class Data:
                 self._replace_entry(task_id, put.slot, put)
         for event in change.events:
             self.events.append(event)
+        for row in change.chain_rows:
+            self.chain_rows.put(row)
         self.attach_records(change.attached)
 
     def _count(self, task_id: str, change: Change) -> None:
@@ -192,6 +223,8 @@ class Data:
         self._delete_rows(task_id)
 
     def _delete_rows(self, task_id: str) -> None:
+        for row in self.chain_rows.of_task(task_id):
+            self.chain_rows.delete(row)
         self.statuses.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)

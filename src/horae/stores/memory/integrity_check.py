@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ...lifecycle.chain_graph import links_of
 from ...model.counts import ALL_OWNERS, STATE_PREFIX
 from ...model.task import TaskState
+from ...schedule import After
 from .data import Data
 
 
@@ -17,6 +19,7 @@ def find_problems(data: Data) -> Iterator[str]:
     yield from _check_lane_slots(data)
     yield from _check_active_tasks(data)
     yield from _check_counters(data)
+    yield from _check_links(data)
 
 
 def _check_orphans(data: Data) -> Iterator[str]:
@@ -49,8 +52,22 @@ def _check_active_tasks(data: Data) -> Iterator[str]:
     with_work = {entry.task_id for entry in data.entries} | {run.task_id for run in data.runs if run.live}
     for task in data.tasks:
         status = data.statuses.get(task.id)
-        if status is not None and status.state is TaskState.ACTIVE and task.id not in with_work:
+        is_idle = status is not None and status.state is TaskState.ACTIVE and task.id not in with_work
+        if is_idle and not isinstance(task.schedule, After):
             yield f"The task {task.id} is active, but nothing of it is queued or running."
+
+
+def _check_links(data: Data) -> Iterator[str]:
+    linked = (task for task in data.tasks if not _is_cancelled(data, task.id))
+    expected = {(each, task.id) for task in linked for each in links_of(task) if each in data.tasks}
+    listed = {(task.id, each) for task in data.tasks for each in task.successors}
+    for predecessor, successor in sorted(expected ^ listed):
+        yield f"The task {successor} and its predecessor {predecessor} disagree about their link."
+
+
+def _is_cancelled(data: Data, task_id: str) -> bool:
+    status = data.statuses.get(task_id)
+    return status is not None and status.state is TaskState.CANCELLED
 
 
 def _check_counters(data: Data) -> Iterator[str]:

@@ -8,17 +8,19 @@ from itertools import islice, takewhile
 from typing import TypeVar
 
 from ...errors import StoreError
+from ...model.chain_row import ChainRow
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, Counts
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
 from ...model.lane import LaneQueue, LaneUse
+from ...model.origin import RootOccurrence
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.route import is_route
 from ...model.run import Run
-from ...model.task import TaskState
+from ...model.task import PauseCause, TaskState
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
 from ..run_id_prefix import planned_range_of_prefix
 from .data import Data
@@ -101,6 +103,15 @@ class MemoryBook:
             matches = (run for *_, each in newest_first if _run_matches(run := runs[each], run_filter))
             return _page(matches, limit, lambda run: _encode_rank(rank_of(run)))
 
+    async def chain(self, root: RootOccurrence) -> tuple[ChainRow, ...]:
+        with self._data.lock:
+            return tuple(sorted(self._data.chain_rows.of_root(root), key=lambda row: self._data.numbers[row.task_id]))
+
+    async def chain_rows(self, task_id: str, until: datetime, limit: int) -> tuple[ChainRow, ...]:
+        with self._data.lock:
+            rows = [row for row in self._data.chain_rows.of_task(task_id) if row.updated <= until]
+            return tuple(sorted(rows, key=lambda row: (to_microseconds(row.updated) * -1, row.root.key))[:limit])
+
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
             tasks = self._data.tasks
@@ -141,7 +152,9 @@ class MemoryBook:
         runs = self._data.runs
         ranks = runs.history(task_id).descending(None)
         recent = takewhile(lambda rank: since is None or rank[0] >= since, ranks)
-        return tuple(runs[run_id]._replace(result_json=None, error=None) for *_, run_id in islice(recent, limit))
+        return tuple(
+            runs[run_id]._replace(result_json=None, error=None, input=None) for *_, run_id in islice(recent, limit)
+        )
 
     async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
         with self._data.lock:
@@ -157,7 +170,7 @@ class MemoryBook:
             runs, lines = self._data.runs, self._data.lines
             owned = [task.id for task in self._data.tasks if task.owner == owner]
             ids = [run_id for task_id in owned for *_, run_id in runs.history(task_id).ascending(None)]
-            texts = [text for each in ids for text in (runs[each].result_json, runs[each].error)]
+            texts = [text for each in ids for text in _stored_texts(runs[each])]
             texts += [line.text for each in ids for line in lines.get(each) or ()]
             return sum(len(text.encode(errors="replace")) for text in texts if text is not None)
 
@@ -240,7 +253,13 @@ def _task_matches(facts: Facts, task_filter: TaskFilter) -> bool:
         and (task_filter.prefix is None or task.id.startswith(task_filter.prefix))
         and set(task_filter.labels) <= set(task.labels)
         and (not task_filter.failing or (facts.status.state is TaskState.ACTIVE and facts.status.failures > 0))
+        and task_filter.pause_cause in (None, _pause_cause(facts))
     )
+
+
+def _pause_cause(facts: Facts) -> PauseCause | None:
+    status = facts.status
+    return status.pause.cause if status.state is TaskState.PAUSED and status.pause is not None else None
 
 
 def _lower_ascii(text: str) -> str:
@@ -277,3 +296,7 @@ def _encode_rank(rank: RunRank) -> str:
 def _decode_rank(text: str) -> RunRank:
     planned, attempt, run_id = text.split("/", 2)
     return from_microseconds(int(planned)), int(attempt), run_id
+
+
+def _stored_texts(run: Run) -> tuple[str | None, ...]:
+    return run.result_json, run.error, None if run.input is None else run.input.text

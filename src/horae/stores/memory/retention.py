@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from ...lifecycle.chain_graph import links_of
 from ...model.events.event import REMOVED_EVENTS
 from ...model.record import Record
 from ...model.run import Run
@@ -34,6 +35,7 @@ class Retention:
         cursor = after
         ids = list(islice(self._data.tasks.order.ascending(after), self._limit + 1))
         for task_id in ids[: self._limit]:
+            self._delete_chain_rows(task_id)
             surplus = self._find_surplus_runs(task_id)
             runs += self._delete_runs(surplus[: self._remaining])
             is_deletable = self._is_deletable(task_id)
@@ -52,7 +54,10 @@ class Retention:
     def _is_deletable(self, task_id: str) -> bool:
         status = self._data.statuses[task_id]
         ended = status.state in _ENDED_STATES and status.ended is not None and status.ended < self._before
-        return ended and not len(self._data.runs.history(task_id)) and not self._data.entries.of_task(task_id)
+        is_idle = not len(self._data.runs.history(task_id)) and not self._data.entries.of_task(task_id)
+        task = self._data.tasks[task_id]
+        is_linked = task.successors or (status.state is TaskState.FAILED and links_of(task))
+        return ended and is_idle and not is_linked
 
     def _find_surplus_runs(self, task_id: str) -> list[Run]:
         """Return ended runs that are expired or exceed the number kept, oldest first."""
@@ -68,6 +73,11 @@ class Retention:
         for run in runs:
             self._data.delete_run(run.id)
         return len(runs)
+
+    def _delete_chain_rows(self, task_id: str) -> None:
+        for row in self._data.chain_rows.of_task(task_id):
+            if row.updated < self._before:
+                self._data.chain_rows.delete(row)
 
     def _delete_events(self) -> int:
         removed = self._data.events.delete_oldest(self._before, self._remaining)

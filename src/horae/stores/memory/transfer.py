@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, cast
 
 from ...errors import StoreError
+from ...model.chain_row import ChainRow
 from ...model.change import Facts
 from ...model.events.event import NumberedEvent
 from ...model.page import Page
@@ -61,7 +62,7 @@ class MemoryTransfer:
 # --- export --------------------------------------------------------------------------------------------------------
 
 _TABLE_PARTS: Final = frozenset(
-    {Part.MARKS, Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.COUNTERS, Part.LINES}
+    {Part.MARKS, Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.COUNTERS, Part.CHAINS, Part.LINES}
 )
 
 
@@ -86,6 +87,8 @@ def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
         case Part.COUNTERS:
             counts = (CounterValue(*key, data.counters[key]) for key in data.counters.all_keys())
             yield from (count for count in counts if count.number)
+        case Part.CHAINS:
+            yield from data.chain_rows
         case _:
             for run_id in data.lines.all_keys():
                 yield from (NumberedLine(*row) for row in enumerate(data.lines[run_id], 1))
@@ -99,6 +102,8 @@ def _sort_key(parcel: TransferItem) -> tuple[Any, ...]:
             return hour, owner, name
         case NumberedLine(number=number, line=line):
             return line.run_id, number
+        case ChainRow(task_id=task_id, root=root):
+            return task_id, root.key
         case HighWaterMark(name=name) | MetadataItem(name=name) | LaneLimit(name=name) | BlockedOwner(owner=name):
             return (name,)
         case _:
@@ -148,6 +153,12 @@ def _import_counters(data: Data, parcels: Sequence[TransferItem]) -> None:
 def _import_tasks(data: Data, parcels: Sequence[TransferItem]) -> None:
     for facts in require_type(Facts, parcels):
         _import_task(data, facts)
+
+
+def _import_chain_rows(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for row in require_type(ChainRow, parcels):
+        if row.task_id in data.tasks:
+            data.chain_rows.put(row)
 
 
 def _import_runs(data: Data, parcels: Sequence[TransferItem]) -> None:
@@ -200,6 +211,7 @@ _IMPORTERS: Final[dict[Part, Callable[[Data, Sequence[TransferItem]], None]]] = 
     Part.NODES: _import_nodes,
     Part.COUNTERS: _import_counters,
     Part.TASKS: _import_tasks,
+    Part.CHAINS: _import_chain_rows,
     Part.RUNS: _import_runs,
     Part.LINES: _import_lines,
     Part.EVENTS: _import_events,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
+from ..counter_deltas import Deltas
 from ..sql.connection import DuplicateRunError
 from ..sql.dialect import Dialect
 from .errors import DUPLICATE_KEY, code_of
@@ -127,7 +127,7 @@ class MySQLConnection:
         """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows
 
-    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+    async def write_counts(self, deltas: Deltas) -> None:
         values = [value for key, number in deltas.items() if number for value in (*key, number)]
         if values:
             await self.write_rows("insert_counter_deltas", 4, values)

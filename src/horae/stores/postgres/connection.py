@@ -12,6 +12,7 @@ from ...clock import Clock
 from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
+from ..counter_deltas import Deltas
 from ..sql.connection import DuplicateRunError
 from ..sql.dialect import Dialect
 from ..sql.ordinary_batch import OrdinaryBatch
@@ -79,7 +80,7 @@ class PostgresConnection:
         await self._run("insert_events", self._event_count, *encode_columns(rows))
         self._event_count += len(rows)
 
-    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+    async def write_counts(self, deltas: Deltas) -> None:
         values = [value for key, number in deltas.items() if number for value in (*key, number)]
         if values:
             await self.write_rows("insert_counter_deltas", 4, values)

@@ -79,7 +79,8 @@ class FastClaimer(Claimer):
         if first.number is None and (first.ready is None or instant_of[first.ready] > request.now):
             self._head = earliest_due(first.next_timed, first.ready)
             return Claim((), 0, more=False, next_due=self._head)
-        if first.ready is not None or len(rows) > MAX_FAST_BATCH:
+        if first.ready is not None or len(rows) > MAX_FAST_BATCH or any(row.is_chained for row in rows):
+            # A chained entry is never ordinary; the claims after this one may be.
             return await self._claim_slice(request)
         decided = self._decide_all(rows, request) if first.is_unrestricted else None
         claim = None if decided is None else await self._write(decided, request)
@@ -154,9 +155,17 @@ class FastRunUpdater(RunUpdater):
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         if self._backoff:
             self._backoff -= 1
-        elif await self._settle_fast(batch, decide):
-            return frozenset()
-        return await super().settle(batch, decide)
+            return await super().settle(batch, decide)
+        linked = self._task_cache.linked_runs([each.run_id for each in batch])
+        if not linked:
+            return await self._settle_unlinked(batch, decide)
+        # Runs of linked tasks are never ordinary, and must not keep the others from the fast path.
+        stale = await super().settle([each for each in batch if each.run_id in linked], decide)
+        others = [each for each in batch if each.run_id not in linked]
+        return stale | await self._settle_unlinked(others, decide) if others else stale
+
+    async def _settle_unlinked(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        return frozenset() if await self._settle_fast(batch, decide) else await super().settle(batch, decide)
 
     async def _settle_fast(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
         """Try the fast path; return False, with nothing written, if a run is not ordinary or a task changed meanwhile."""
@@ -348,5 +357,7 @@ def _counter_deltas(
     hours = [at // HOUR_MICROSECONDS for at in ended]
     for (owner, hour, began, was_due), number in Counter(zip(owners, hours, started, due, strict=True)).items():
         deltas.succeeded[owner, hour, bucket_of_microseconds(began - was_due)] += number
-    deltas.completed.update([owner for owner, active in zip(owners, stays_active, strict=True) if active is None])
+    for owner, active in zip(owners, stays_active, strict=True):
+        if active is None:
+            deltas.completed[owner] += 1
     return deltas.delta_rows()

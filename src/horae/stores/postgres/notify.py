@@ -71,6 +71,9 @@ class PostgresNotifier:
         work, self._worker = self._worker, None
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
+        # An event belongs to the loop in which it was awaited; the store may be opened again in another one.
+        self._changed, self._sent = asyncio.Event(), asyncio.Event()
+        self._sent.set()
 
     def _ensure_worker(self) -> None:
         if self._worker is None or self._worker.done():

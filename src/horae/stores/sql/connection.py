@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from ...errors import StoreError
 from ..codec.rows import Row
+from ..counter_deltas import Deltas
 from .dialect import Dialect
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Statements(Protocol):
     def write_ordinary(self) -> Callable[[OrdinaryBatch], Awaitable[bool]] | None:
         """Writes an ordinary claim or settlement by one statement, or returns False; None if there is no such statement."""
 
-    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+    async def write_counts(self, deltas: Deltas) -> None:
         """Add to the counters of owners, and of all owners together; `deltas` by owner, hour and name."""
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...errors import StoreError
+from ...model.chain_row import ChainRow
 from ...model.change import Facts
 from ...model.run import Run
 from ...ports.transfer import TransferItem, require_type
-from ..codec.rows import encode_entry, encode_run, encode_status, encode_task
+from ..codec.rows import CHAIN_ROW_WIDTH, encode_chain_row, encode_entry, encode_run, encode_status, encode_task
 from .connection import DuplicateRunError, Statements
 from .row_batches import RUN_COLUMNS, RowBatches, flatten_rows
 
@@ -54,6 +55,16 @@ async def import_runs(connection: Statements, items: Sequence[TransferItem]) -> 
     numbers = {task_id: number for task_id, (number, _) in existing.items()}
     values = flatten_rows(encode_run(numbers[run.task_id], run) for run in runs)
     await connection.write_rows("import_runs", RUN_COLUMNS, replace_nul(connection, values))
+
+
+async def import_chain_rows(connection: Statements, items: Sequence[TransferItem]) -> None:
+    """Write chain rows, in place of those that exist."""
+    rows = require_type(ChainRow, items)
+    existing = await _find_existing(connection, [row.task_id for row in rows])
+    numbers = {task_id: number for task_id, (number, _) in existing.items()}
+    values = flatten_rows(encode_chain_row(numbers[row.task_id], row) for row in rows if row.task_id in numbers)
+    if values:
+        await connection.write_rows("put_chain_rows", CHAIN_ROW_WIDTH, values)
 
 
 async def _find_existing(connection: Statements, ids: Sequence[str]) -> dict[str, tuple[int, int]]:

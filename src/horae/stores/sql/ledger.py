@@ -12,6 +12,7 @@ from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.route import ROUTE_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
+from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
 from ..codec.columns import decode_listed_run, task_page_cursor
 from ..codec.rows import REASONS, Row
@@ -93,30 +94,46 @@ async def read_outcomes(
     return newest_by_task(map(decode_listed_run, rows), limit)
 
 
-async def read_facts(
-    connection: Statements, cache: TaskCache, tasks: Sequence[tuple[int, int]], *, with_lanes: bool = False
-) -> tuple[Facts, ...]:
-    """Read the facts of tasks given by number and version. Lists omit the lanes: they do not show what a run waits for.
+async def read_facts(connection: Statements, cache: TaskCache, tasks: Sequence[tuple[int, int]]) -> tuple[Facts, ...]:
+    """Read the facts of tasks given by number and version, without lanes: lists do not show what a run waits for.
 
     `cache` is a cache of readers: it contains committed tasks alone, and none with live runs.
     """
-    numbers = [number for number, _ in tasks]
+    loaded = await _load_facts(connection, cache, tasks)
+    names = sorted({name for known in loaded.tasks.values() for name in _blockable_names(known.task)})
+    rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
+    blocked = {name: REASONS[reason] for kind, name, reason in rows if kind == "blocked_owners"}
+    return tuple([_build_facts(loaded, number, blocked) for number, _ in tasks if number in loaded.tasks])
+
+
+async def read_task_with_lanes(connection: Statements, cache: TaskCache, number: int, version: int) -> Facts:
+    """Read the facts of one task with the use of its lanes as a decision would see it, without locks."""
+    loaded = await _load_facts(connection, cache, [(number, version)])
+    task = loaded.tasks[number].task
+    own_lane = owner_lane(task.owner)
+    lane_names = [own_lane] if task.lane is None or task.lane == own_lane else [task.lane, own_lane]
+    blocked: dict[str, Reason | None] = {}
+    lanes: list[LaneUse] = []
+    for name, limit, taken, reason in await connection.query("lane_use_and_blocks", lane_names, _blockable_names(task)):
+        if taken is None:
+            blocked[name] = REASONS[reason]
+        elif name != own_lane or limit is not None or name == task.lane:
+            lanes.append(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken))
+    if len(lanes) > 1:
+        lanes.sort(key=lambda use: lane_names.index(use.name))
+    return _build_facts(loaded, number, blocked)._replace(lanes=tuple(lanes))
+
+
+async def _load_facts(connection: Statements, cache: TaskCache, tasks: Sequence[tuple[int, int]]) -> LoadedFacts:
     loaded = LoadedFacts(connection, cache, dict(tasks))
     await loaded.read_tasks()
-    await loaded.read_entries(numbers)
+    await loaded.read_entries([number for number, _ in tasks])
     loaded.update_cache(cache)
-    blocked = await _read_block_reasons(connection, loaded)
-    listed = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.tasks]
-    if not with_lanes:
-        return tuple(listed)
-    return tuple([facts._replace(lanes=await _read_lanes(connection, facts)) for facts in listed])
+    return loaded
 
 
-async def _read_block_reasons(connection: Statements, loaded: LoadedFacts) -> dict[str, Reason | None]:
-    tasks = [known.task for known in loaded.tasks.values()]
-    names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
-    rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
-    return {name: REASONS[reason] for kind, name, reason in rows if kind == "blocked_owners"}
+def _blockable_names(task: Task) -> list[str]:
+    return [task.owner] if task.lane is None else [task.owner, task.lane]
 
 
 def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | None]) -> Facts:
@@ -125,19 +142,6 @@ def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | N
     task = known.task
     reason = blocked.get(task.owner) or blocked.get(blocked_lane_name(task.owner, task.lane))
     return Facts(task, known.status, entries, known.live, block_reason=reason)
-
-
-async def _read_lanes(connection: Statements, facts: Facts) -> tuple[LaneUse, ...]:
-    """Read the lane use as a decision would see it, without locks."""
-    task, own_lane = facts.task, owner_lane(facts.task.owner)
-    lane_names = list(dict.fromkeys([lane for lane in (task.lane, own_lane) if lane is not None]))
-    uses = {name: (limit, taken) for name, limit, taken in await connection.query("lane_use", lane_names)}
-    lanes: list[LaneUse] = []
-    for name in lane_names:
-        limit, taken = uses.get(name, (None, 0))
-        if name != own_lane or limit is not None or name == task.lane:
-            lanes.append(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken))
-    return tuple(lanes)
 
 
 async def read_run(connection: Statements, run_id: str) -> Run | None:

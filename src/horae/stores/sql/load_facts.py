@@ -25,6 +25,7 @@ class LoadedFacts(TaskFacts["LaneState"]):
 
     def __init__(self, connection: Statements, cache: TaskCache, versions: Mapping[int, int]) -> None:
         self._connection = connection
+        self._cache = cache
         self._missing: list[int] = []
         """Numbers of the tasks that the cache does not hold at their current version."""
         self.tasks = cache.get_current(versions)
@@ -49,6 +50,17 @@ class LoadedFacts(TaskFacts["LaneState"]):
                 with_live_runs.append(number)
         if with_live_runs:
             await self._read_runs(with_live_runs)
+
+    async def lock_more(self, numbers: list[int]) -> None:
+        """Lock further tasks and load them with their entries, without lanes."""
+        if not numbers:
+            return
+        versions = {number: version for number, version, _ in await self._connection.query("lock_tasks", numbers)}
+        current = self._cache.get_current(versions)
+        self.tasks.update(current)
+        self._missing = [number for number in versions if number not in current]
+        await self.read_tasks()
+        await self.read_entries(list(versions))
 
     async def _read_runs(self, numbers: list[int]) -> None:
         for row in await self._connection.query("live_runs", numbers):

@@ -14,20 +14,22 @@ from ...model.page import Page
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import RunFilter, TaskFilter
+from ...schedule import After
 from ..codec.columns import TaskVersion
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .administration import SQLAdministration
+from .chains import SQLChainQueries
 from .connection import Statements, Transactions
 from .ledger import (
     count_tasks,
-    read_facts,
     read_latest,
     read_outcomes,
     read_queued,
     read_run,
     read_runs,
     read_stranded,
+    read_task_with_lanes,
     read_tasks,
     read_upcoming,
 )
@@ -40,7 +42,7 @@ _SMALL_PAGE: Final = 50
 """Largest page that counts as a few rows."""
 
 
-class SQLBook(SQLAdministration):
+class SQLBook(SQLAdministration, SQLChainQueries):
     _clock: Clock
     _database: Transactions
     _read_cache: TaskCache
@@ -193,13 +195,26 @@ class SQLBook(SQLAdministration):
 
 async def add_tasks(connection: Statements, changes: Sequence[Change]) -> None:
     """Add new tasks within the transaction that the connection is in."""
-    if any(change.new_runs for change in changes):
-        unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
-        for number, change in zip(await connection.new_task_numbers(len(changes)), changes, strict=True):
-            await unit.add_task(number, change)
-        await unit.flush()
+    if any(map(needs_unit_of_work, changes)):
+        numbered = list(zip(await connection.new_task_numbers(len(changes)), changes, strict=True))
+        linked = [[each] for each in numbered if _is_linked(each[1])]
+        # A linked task is written after those that it may run after.
+        for batch in ([each for each in numbered if not _is_linked(each[1])], *linked):
+            unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
+            for number, change in batch:
+                await unit.add_task(number, change)
+            await unit.flush()
     else:
         await write_new_tasks(connection, prepare_new_tasks(changes), len(changes))
+
+
+def needs_unit_of_work(change: Change) -> bool:
+    """Whether a new task comes with runs, or is linked with others."""
+    return bool(change.new_runs) or _is_linked(change)
+
+
+def _is_linked(change: Change) -> bool:
+    return change.task is not None and isinstance(change.task.schedule, After)
 
 
 def prepare_new_tasks(changes: Sequence[Change]) -> RowBatches:
@@ -229,6 +244,5 @@ async def _read_task_facts(
 ) -> Facts | None:
     for task in map(TaskVersion._make, await connection.query(statement, *values)):
         if owner in (None, task.owner):
-            (facts,) = await read_facts(connection, cache, [(task.number, task.version)], with_lanes=True)
-            return facts
+            return await read_task_with_lanes(connection, cache, task.number, task.version)
     return None

@@ -11,6 +11,7 @@ from ...model.record import RecordWrite
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import (
+    CHAIN_ROW_WIDTH,
     ENTRY_WIDTH,
     TASK_WIDTH,
     Row,
@@ -25,7 +26,7 @@ from ..pending_changes import find_clash, lanes_taken, list_identities, require_
 from .connection import DuplicateTaskError, Statements
 
 STATUS_COLUMNS: Final = 14
-RUN_COLUMNS: Final = 27
+RUN_COLUMNS: Final = 29
 LIVE_RUN_COLUMNS: Final = RUN_COLUMNS - 1
 """`encode_run` ends with the stray-id flag, a column of the ledger only."""
 STARTED_COLUMNS: Final = 12
@@ -66,6 +67,8 @@ class RowBatches(CounterDeltas):
         self.emptied_agendas: dict[int, None] = {}
         """Tasks whose agenda is cleared first; rows of `entries` are written after that."""
         self.deleted_tasks: list[int] = []
+        self.chain_rows: dict[tuple[int, str], Row] = {}
+        """By task and root."""
         self.attached_records: list[RecordWrite] = []
         """Written after everything else, so that their locks are held for the shortest time."""
 
@@ -121,6 +124,8 @@ class RowBatches(CounterDeltas):
         await self._write_entries(connection)
         await self._write_runs(connection)
         await self._write_lane_slots(connection)
+        if self.chain_rows:
+            await connection.write_rows("put_chain_rows", CHAIN_ROW_WIDTH, flatten_rows(self.chain_rows.values()))
         for number in self.deleted_tasks:
             await connection.query("delete_task", number)
         await connection.write_counts(self.total_deltas())

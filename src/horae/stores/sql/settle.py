@@ -109,10 +109,18 @@ class RunUpdater:
             task_numbers.update(await connection.query("tasks_of_runs", unknown))
         return task_numbers
 
+    async def _successors_of(self, connection: Statements, numbers: set[int]) -> set[int]:
+        """Return the tasks that run after these, as far as they are known: locked together, in the order of numbers, two
+        settlements of one chain do not deadlock."""
+        ids = self._task_cache.successors_of(numbers) if connection.dialect.has_concurrent_writers else []
+        return {number for _, number in await connection.query("numbers_by_id", ids)} if ids else set()
+
     async def _load(self, connection: Statements, tasks: dict[str, int]) -> LoadedFacts:
-        numbers = sorted(set(tasks.values()))
-        rows = await connection.query("lock_tasks", numbers) if numbers else []
-        loaded = LoadedFacts(connection, self._task_cache, {number: version for number, version, _ in rows})
+        numbers = set(tasks.values())
+        locked = sorted(numbers | await self._successors_of(connection, numbers))
+        rows = await connection.query("lock_tasks", locked) if locked else []
+        versions = {number: version for number, version, _ in rows if number in numbers}
+        loaded = LoadedFacts(connection, self._task_cache, versions)
         alone = all(is_unrestricted for _, _, is_unrestricted in rows)
         await loaded.read_tasks()
         await loaded.read_entries(list(loaded.tasks))

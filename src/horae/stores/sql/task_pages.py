@@ -39,9 +39,16 @@ async def read_task_rows(connection: Statements, task_filter: TaskFilter, after:
         task_filter.prefix,
         encode(task_filter.labels),
     )
+    if task_filter.failing and task_filter.pause_cause is not None:
+        # A failing task is active.
+        return []
     if task_filter.failing:
         few = await _has_few_tasks(connection, task_filter)
         return await connection.query("tasks_page_failing_of_owner" if few else "tasks_page_failing", *values)
+    if task_filter.pause_cause is not None:
+        few = await _has_few_tasks(connection, task_filter)
+        statement = "tasks_page_of_cause_and_owner" if few else "tasks_page_of_cause"
+        return await connection.query(statement, *values, str(task_filter.pause_cause))
     if task_filter.prefix is not None:
         return await connection.query("tasks_page_of_prefix", *values)
     if task_filter.name is not None:

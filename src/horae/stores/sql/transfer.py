@@ -29,7 +29,7 @@ from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE, PartRows
 from ..transfer_pages import ReadableStore, make_marks_page, read_page
 from .connection import Statements
 from .feed import SQLFeed
-from .import_tasks import import_runs, import_tasks, replace_nul
+from .import_tasks import import_chain_rows, import_runs, import_tasks, replace_nul
 
 _PAGE_STATEMENTS: Final = {
     Part.METADATA: "metadata_page",
@@ -37,6 +37,7 @@ _PAGE_STATEMENTS: Final = {
     Part.LANES: "limits_page",
     Part.BLOCKED_OWNERS: "blocked_owners_page",
     Part.COUNTERS: "counters_page",
+    Part.CHAINS: "chain_rows_page",
     Part.RUNS: "ended_runs_page",
     Part.LINES: "all_lines_page",
 }
@@ -147,6 +148,7 @@ _IMPORTERS: Final[dict[Part, Callable[[Statements, Sequence[TransferItem]], Awai
     Part.NODES: _import_nodes,
     Part.COUNTERS: _import_counters,
     Part.TASKS: import_tasks,
+    Part.CHAINS: import_chain_rows,
     Part.RUNS: import_runs,
     Part.LINES: _import_lines,
     Part.EVENTS: _import_events,

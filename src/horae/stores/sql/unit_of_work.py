@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ...model.change import Change, OrdinaryStart, OrdinarySuccess
+from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
+from ...model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
 from ...model.entry import Entry
 from ...model.ids import to_microseconds
 from ...model.run import Run
-from ...model.task import TaskState
+from ...model.task import Task, TaskState
+from ..chains import Relink, change_of_links, follow_chains, relink
 from ..codec.rows import (
+    encode_chain_row,
     encode_entry,
     encode_event,
     encode_started_run,
@@ -19,6 +22,7 @@ from ..codec.rows import (
 from ..pending_changes import PendingChanges, lanes_taken, require_live, require_same_task
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
+from .chains import SQLChainAccess
 from .connection import Statements
 from .load_facts import LoadedFacts
 from .ordinary_batch import OrdinaryBatch, task_after
@@ -35,6 +39,8 @@ class UnitOfWork(PendingChanges):
         self.batches = RowBatches()
         self._loaded = loaded
         self._cache_updates: dict[int, CachedTask | None] = {}
+        self._ends: list[OccurrenceEnd] = []
+        self._relinks: list[Relink] = []
         self._ordinary = None if connection.write_ordinary is None else OrdinaryBatch()
         """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
 
@@ -74,9 +80,28 @@ class UnitOfWork(PendingChanges):
         for run in change.new_runs:
             self.batches.add_run(number, run)
         self.batches.add_task(number, change)
+        self._collect_relink(None, change)
 
     def add_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
-        """Add a change that was decided on `known` and `entries`; later decisions see the task as changed."""
+        """Add a change that was decided on `known` and `entries`; later decisions see the task as changed.
+
+        The flush follows the occurrences that it ends to the successors of the task.
+        """
+        task = known.task
+        if task.successors and (change.updated_runs or change.new_runs) and not change.deleted:
+            self._ends += ended_occurrences(Facts(task, known.status, entries, known.live), change)
+        status = change.status
+        if change.task or change.deleted or (status is not None and status.state is TaskState.CANCELLED):
+            self._collect_relink(task, change)
+        self.add_unlinked_change(known, entries, change)
+
+    def _collect_relink(self, before: Task | None, change: Change) -> None:
+        relinked = change_of_links(before, change)
+        if relinked is not None:
+            self._relinks.append(relinked)
+
+    def add_unlinked_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
+        """Add a change as it is, without its consequences for linked tasks."""
         if self._ordinary is not None:
             now_known = self._ordinary.add(known, entries, change)
             if now_known is not None:
@@ -97,6 +122,8 @@ class UnitOfWork(PendingChanges):
             self.batches.count_change(known.task.owner, known.status, change)
         if change.attached:
             self.batches.attached_records += change.attached
+        for row in change.chain_rows:
+            self.batches.chain_rows[known.number, row.root.key] = encode_chain_row(known.number, row)
         self.batches.events += map(encode_event, change.events)
 
     def _update_known(self, known: CachedTask) -> None:
@@ -196,6 +223,8 @@ class UnitOfWork(PendingChanges):
 
     async def flush(self) -> None:
         """Write all rows, unpark entries that wait for the lane slots that became free, then write attached records."""
+        if self._ends or self._relinks:
+            await self._follow_chains()
         if not await self._write_ordinary():
             self._spread_ordinary()
             await self.batches.write(self._connection)
@@ -207,6 +236,13 @@ class UnitOfWork(PendingChanges):
                     await self._connection.query("unpark", lane, lane_state.free_slots(lane))
         if self.batches.attached_records:
             await write_attached_records(self._connection, self.batches.attached_records)
+
+    async def _follow_chains(self) -> None:
+        access = SQLChainAccess(self._connection, self._loaded, self)
+        ends = self._ends
+        for relinked in self._relinks:
+            ends += await relink(access, relinked)
+        await follow_chains(access, ends)
 
     async def _write_ordinary(self) -> bool:
         write, ordinary = self._connection.write_ordinary, self._ordinary

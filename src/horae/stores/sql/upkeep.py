@@ -39,6 +39,11 @@ class SQLUpkeep(SQLFeed):
         if batch.has_counts:
             this_hour = hour_of(self._clock.now())
             await self._database.transact(lambda connection: _compact_counters(connection, this_hour), urgent=False)
+        if batch.has_chain_rows:
+            expired = (to_microseconds(before), limit)
+            await self._database.transact(
+                lambda connection: connection.query("drop_chain_rows", *expired), urgent=False
+            )
         if not batch.has_rows:
             return TrimResult(more=batch.more, after=batch.cursor.encoded)
         await self._shorten_logs([row[-1] for row in batch.runs])
@@ -135,6 +140,8 @@ class ExpiredRows(NamedTuple):
     more: bool
     has_counts: bool = False
     """Whether there are counter deltas to be summed up."""
+    has_chain_rows: bool = False
+    """Whether there are expired chain rows."""
 
     @property
     def has_rows(self) -> bool:
@@ -160,20 +167,23 @@ class RetentionScan:
         self._limit = max(1, limit)
 
     async def find(self, after: str | None) -> ExpiredRows:
-        ((*texts, last, has_deltas),) = await self._database.query("expired_rows", self._before, self._limit)
+        rows = await self._database.query("expired_rows", self._before, self._limit)
+        ((*texts, last, has_deltas, has_chain_rows),) = rows
+        found = await self._find(after, texts, last)
+        return found._replace(has_counts=bool(has_deltas), has_chain_rows=bool(has_chain_rows))
+
+    async def _find(self, after: str | None, texts: list[str | None], last: int) -> ExpiredRows:
         runs, tasks, events = (decode(text or "[]") for text in texts)
-        counted = bool(has_deltas)
         cursor = RetentionCursor(last, 0) if after is None else RetentionCursor.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
-            return ExpiredRows(runs, tasks, max(events, default=0), cursor, more=True, has_counts=counted)
+            return ExpiredRows(runs, tasks, max(events, default=0), cursor, more=True)
         if cursor == RetentionCursor(last):
-            return ExpiredRows([], [], 0, cursor, more=False, has_counts=counted)
-        batch = await self._database.read(
+            return ExpiredRows([], [], 0, cursor, more=False)
+        return await self._database.read(
             lambda connection: self._find_surplus_runs(connection, cursor, last), extent="all"
         )
-        return batch._replace(has_counts=counted)
 
     async def _find_surplus_runs(self, connection: Statements, cursor: RetentionCursor, last: int) -> ExpiredRows:
         """Find the oldest runs of tasks that have more than `keep_runs`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Final
 
 from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, SWEPT_HOURS, hour_of
+from ..counter_deltas import Deltas
 from .connection import BulkStatement, SqliteConnection, sql
 
 _ADD_TO_COUNTERS: Final = BulkStatement("add_to_counters", 4)
@@ -13,11 +14,11 @@ _DELETE_OLD_COUNTERS: Final = sql("delete_old_counters")
 _DELETE_OLD_LATENESS: Final = sql("delete_old_lateness")
 
 
-def write_counters(connection: SqliteConnection, counts: Counter[tuple[str, int, str]]) -> None:
+def write_counters(connection: SqliteConnection, counts: Deltas) -> None:
     """Add the deltas to the counters of each owner and to the totals of all owners."""
     if not counts:
         return
-    totals: Counter[tuple[str, int, str]] = Counter()
+    totals: defaultdict[tuple[str, int, str], int] = defaultdict(int)
     for (_, hour, name), number in counts.items():
         totals[ALL_OWNERS, hour, name] += number
     rows = [value for key, number in (*counts.items(), *totals.items()) if number for value in (*key, number)]

@@ -11,7 +11,7 @@ from ..codec.columns import decode_listed_run
 from ..run_id_prefix import planned_range_of_id
 from ..sql.connection import Statements
 from ..sql.ledger import read_run
-from ..sql.queries import SQLBook, prepare_new_tasks, write_new_tasks
+from ..sql.queries import SQLBook, needs_unit_of_work, prepare_new_tasks, write_new_tasks
 from ..sql.row_batches import RowBatches
 from .connection import SqliteConnection
 from .readers import Readers
@@ -29,7 +29,7 @@ class SQLiteBook(SQLBook):
 
     async def add(self, changes: Sequence[Change]) -> None:
         given = tuple(changes)
-        if any(change.new_runs for change in given):
+        if any(map(needs_unit_of_work, given)):
             await super().add(given)
         elif len(given) >= _PREPARE_OFF_THREAD:
             # Encoding many schedules would block the writer.

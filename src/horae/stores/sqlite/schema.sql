@@ -18,7 +18,7 @@ CREATE TABLE tasks (
   lane        TEXT,
   labels      TEXT NOT NULL,
   version     INTEGER NOT NULL
-) STRICT;
+, successors TEXT) STRICT;
 CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
 CREATE INDEX tasks_by_owner ON tasks (owner);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
@@ -68,6 +68,7 @@ CREATE INDEX task_state_ended ON task_state (ended) WHERE ended IS NOT NULL;
 CREATE INDEX task_state_paused_or_failed ON task_state (state, task) WHERE state IN ('paused', 'failed');
 -- Written by the first failure in a row, and by the success after it.
 CREATE INDEX task_state_failing ON task_state (task) WHERE state = 'active' AND failures > 0;
+CREATE INDEX task_state_pause_cause ON task_state (pause_cause, task) WHERE state = 'paused';
 -- Written only by the last run of a task.
 CREATE INDEX task_state_completed_or_cancelled ON task_state (state, task) WHERE state IN ('completed', 'cancelled');
 
@@ -92,7 +93,8 @@ CREATE TABLE agenda (
   waited     INTEGER NOT NULL,
   in_order   INTEGER NOT NULL,
   lane       TEXT,
-  run_id     TEXT,
+  run_id     TEXT, input TEXT,
+  chain      TEXT,
   PRIMARY KEY (task, slot)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX agenda_timed ON agenda (due) WHERE state = 0;
@@ -135,7 +137,7 @@ CREATE TABLE runs (
   lanes      TEXT,
   result     TEXT,
   error      TEXT
-) STRICT;
+, input TEXT, chain TEXT) STRICT;
 CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, origin);
 CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
@@ -148,6 +150,23 @@ WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');
 
 -- Rows with a span: a page of a period reads those that are planned after it. An ordinary run writes no row of this index.
 CREATE INDEX runs_with_span ON runs (planned, attempt, span_first, task) WHERE span_first IS NOT NULL;
+
+-- One row per task and root occurrence: which predecessors have ended, and whether the task has an occurrence for that root.
+CREATE TABLE chain_rows (
+  task     INTEGER NOT NULL,
+  root     TEXT NOT NULL,
+  state    TEXT NOT NULL,
+  planned  INTEGER,
+  attempt  INTEGER NOT NULL,
+  awaited  TEXT NOT NULL,
+  arrivals TEXT NOT NULL,
+  updated  INTEGER NOT NULL,
+  PRIMARY KEY (task, root)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX chain_rows_of_root ON chain_rows (root);
+CREATE UNIQUE INDEX chain_rows_planned ON chain_rows (task, planned) WHERE planned IS NOT NULL;
+CREATE INDEX chain_rows_updated ON chain_rows (updated);
+CREATE INDEX chain_rows_of_task ON chain_rows (task, updated);
 
 CREATE TABLE "lane_slots" (
   lane   TEXT NOT NULL,

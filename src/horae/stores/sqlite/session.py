@@ -6,17 +6,18 @@ The coroutines run on the writer thread or a reader thread, where each is resume
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
 import apsw
 
 from ...model.limits import CLAIM_SLICE
 from ...model.record import RecordWrite
 from ..codec.json_codecs import encode
+from ..counter_deltas import Deltas
+from ..run_to_end import run_to_end
 from ..sql.connection import DuplicateRunError, DuplicateTaskError, ReadExtent
 from ..sql.dialect import Dialect
 from .connection import BulkStatement, Row, SqliteConnection, sql
@@ -71,7 +72,7 @@ class SqliteStatements:
     async def write_events(self, rows: Sequence[Row]) -> None:
         self._connection.write_rows(_INSERT_EVENTS, list(chain.from_iterable(rows)))
 
-    async def write_counts(self, deltas: Counter[tuple[str, int, str]]) -> None:
+    async def write_counts(self, deltas: Deltas) -> None:
         write_counters(self._connection, deltas)
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
@@ -131,17 +132,6 @@ def run_query(connection: SqliteConnection, name: str, values: tuple[Any, ...]) 
     return rows
 
 
-def run_to_end(coroutine: Awaitable[_T]) -> _T:
-    """Return the result of a coroutine that never suspends."""
-    running = cast("Coroutine[Any, Any, _T]", coroutine)
-    try:
-        running.send(None)
-    except StopIteration as end:
-        return cast("_T", end.value)
-    running.close()
-    raise RuntimeError("A coroutine of a SQLite transaction waited for something.")
-
-
 def run_on_thread(work: Callable[[SqliteStatements], Awaitable[_T]]) -> Callable[[SqliteConnection], _T]:
     return lambda connection: run_to_end(work(SqliteStatements(connection)))
 
@@ -179,7 +169,9 @@ STATEMENT_STEPS: Final[dict[str, tuple[str, ...]]] = {
         "delete_statuses_of_tasks",
         "drop_definitions",
     ),
-    "delete_task": ("delete_lines", "delete_runs", "delete_status", "delete_task"),
+    "delete_task": ("delete_lines", "delete_runs", "delete_chain_rows", "delete_status", "delete_task"),
+    # A write transaction excludes all others.
+    "lock_chain_owner": (),
     "drop_events": ("count_removed_events", "drop_events"),
     "raise_event_number": ("first_event_number", "raise_event_number"),
     # The counters of a file are sums at any time.

@@ -17,11 +17,12 @@ import apsw
 from ...clock import Clock
 from ...errors import StoreError, StoreUnavailable
 from ...model.change import Change
+from ..run_to_end import run_to_end
 from ..shared_transaction_refusals import refuse
 from ..sql.queries import add_tasks
 from ..sqlalchemy_connection import DriverConnection, find_driver_connection
 from .connection import Bindings, BulkStatement, Row, SqliteConnection, translate_error
-from .session import SqliteStatements, run_to_end
+from .session import SqliteStatements
 from .writer import Writer
 
 _PROBE_SECONDS: Final = 0.25
@@ -108,7 +109,7 @@ class SQLiteSharedTransactions:
 SQLiteConnection: TypeAlias = apsw.Connection | sqlite3.Connection
 
 _EXPECTED_CONNECTION: Final = "an open apsw.Connection (sqlite3 only where both share one SQLite library)"
-_TABLES: Final = "agenda|counters|events|lane_slots|records|runs|sqlite_sequence|task_state|tasks"
+_TABLES: Final = "agenda|chain_rows|counters|events|lane_slots|records|runs|sqlite_sequence|task_state|tasks"
 _TABLE_REFERENCE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b")
 _MAX_CACHED_STATEMENTS: Final = 256
 

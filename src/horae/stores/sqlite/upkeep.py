@@ -7,11 +7,12 @@ from typing import Final
 
 import apsw
 
+from ..run_to_end import run_to_end
 from ..sql.upkeep import CHECKS, SQLUpkeep, find_problems
 from .backup import write_backup
 from .connection import SqliteConnection, sql
 from .readers import Readers
-from .session import SqliteStatements, run_to_end
+from .session import SqliteStatements
 
 _INTEGRITY: Final = sql("integrity")
 

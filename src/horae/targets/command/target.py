@@ -90,7 +90,9 @@ class CommandTarget:
         return _PreparedCommand(request, OutputMask(secrets.values))
 
     def _run_environment(self, invocation: Invocation) -> dict[str, str]:
+        chained = {} if invocation.run.chain is None else {"HORAE_PREVIOUS": invocation.previous}
         return {
+            **chained,
             "PATH": self._settings.path,
             "LANG": "C.UTF-8",
             "HORAE_TASK_ID": invocation.task.id,

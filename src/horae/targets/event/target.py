@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from ...errors import Refusal
-from ...model.events.trigger_fields import triggered_json
+from ...model.events.trigger_fields import alert_of, triggered_json
 from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Succeeded
+from ...model.task import Task
 from ...ports.target import Invocation, TargetKind, Tools
 from .places import EventChannel, RedisChannel, WebhookChannel
 from .settings import EventSettings, read_settings
@@ -44,6 +45,7 @@ class EventTarget:
         if self._reach is not None:
             task = invocation.task
             delivered |= await self._reach(task.owner, task.id, spec["topic"])
+            delivered["destinations"] = _count_destinations(task, spec, delivered.get("destinations", 0))
         for channel in self._channels:
             receivers = await channel.deliver(body["eventId"], encoded)
             if isinstance(receivers, Failed):
@@ -56,6 +58,13 @@ class EventTarget:
     async def aclose(self) -> None:
         for channel in self._channels:
             await channel.close()
+
+
+def _count_destinations(task: Task, spec: Mapping[str, Any], reminders: int) -> int:
+    """Return how many destinations of messages to people the task's own words go to."""
+    if spec["say"] is None and alert_of(task.payload) is None:
+        return 0
+    return reminders if task.policies.notify is None else len(task.policies.notify.to)
 
 
 def _make_channels(settings: EventSettings, tools: Tools) -> tuple[EventChannel, ...]:

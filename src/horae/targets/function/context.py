@@ -29,6 +29,7 @@ class RunFacts(NamedTuple):
     last: datetime
     times: int
     payload: str
+    previous: str = "[]"
 
 
 class RunReporter(Protocol):
@@ -63,6 +64,7 @@ def run_facts_of(invocation: Invocation) -> RunFacts:
         run.planned if span is None else span.last,
         1 if span is None else span.count,
         task.payload,
+        invocation.previous,
     )
 
 
@@ -169,6 +171,11 @@ class Context:
     def payload(self) -> Any:
         """The payload parsed from JSON, without conversion by annotations; a fresh value each time."""
         return json.loads(self._facts.payload or "null")
+
+    @property
+    def previous(self) -> list[dict[str, Any]]:
+        """The predecessors whose end started this run: name, run id, state and result of each; empty for any other run."""
+        return list(json.loads(self._facts.previous))
 
     @property
     def log(self) -> RunLog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .notation import ANY, BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, answer_of, choice, closed, list_of, nullable
-from .overview import TASK_COUNTS
+from .overview import CHECK, TASK_COUNTS
 from .tasks import WARNING
 
 SHAPES: Final[dict[str, Schema]] = {
@@ -82,6 +82,7 @@ SHAPES: Final[dict[str, Schema]] = {
                             "nodes",
                             "tallies",
                             "tasks",
+                            "chains",
                             "runs",
                             "lines",
                             "events",
@@ -216,11 +217,9 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "errors": INTEGER,
             "warnings": INTEGER,
-            "checks": list_of(
-                closed(
-                    {"check": TEXT, "grade": choice("ok", "warning", "error"), "message": TEXT, "fix": nullable(TEXT)}
-                )
-            ),
+            "checks": list_of(CHECK),
+            "server_checks": nullable(list_of(CHECK))
+            | {"description": "The checks that the server made of itself, for admins; null without a server."},
         }
     )
     | answer_of("doctor"),
@@ -244,7 +243,7 @@ SHAPES: Final[dict[str, Schema]] = {
     "contexts": list_of(closed({"name": TEXT, "server": TEXT, "owner": TEXT, "current": BOOLEAN}))
     | answer_of("context ls"),
     "context-used": closed({"current": nullable(TEXT)}) | answer_of("context use"),
-    "forgotten": closed({"removed": TEXT}) | answer_of("context rm", "webhook rm", "view rm"),
+    "forgotten": closed({"removed": TEXT}) | answer_of("context rm", "notify rm", "webhook rm", "view rm"),
     "db-path": closed({"path": nullable(TEXT), "store": nullable(TEXT), "exists": nullable(BOOLEAN)})
     | answer_of("db path"),
     "db-backup": closed({"path": TEXT, "bytes": INTEGER, "size": TEXT, "tasks": INTEGER}) | answer_of("db backup"),

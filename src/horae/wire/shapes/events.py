@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.events.destination import Occasion
 from ...model.events.event import EventKind
 from .notation import (
     BOOLEAN,
@@ -60,6 +61,25 @@ MADE_WEBHOOK: Final = extend(
     },
 )
 
+DESTINATION: Final = closed(
+    {
+        "id": TEXT | {"pattern": "^dst_"},
+        "name": TEXT,
+        "owner": TEXT,
+        "url": TEXT | {"description": "Its schema alone: slack://…"},
+        "service": TEXT,
+        "zone": TEXT,
+        "quiet": nullable(TEXT),
+        "reminders": BOOLEAN | {"description": "What tasks say is sent there, unless they name destinations."},
+        "language": choice("en", "zh"),
+        "failing_since": nullable(INSTANT),
+        "blocked": nullable(closed({"networks": list_of(TEXT), "detail": TEXT, "hint": TEXT})),
+        "last": nullable(closed({"at": INSTANT, "ok": BOOLEAN, "answer": TEXT})),
+        "created": INSTANT,
+        "version": INTEGER,
+    }
+)
+
 SHAPES: Final[dict[str, Schema]] = {
     "event": closed(
         {
@@ -93,6 +113,27 @@ SHAPES: Final[dict[str, Schema]] = {
     )
     | answer_of("webhook test", "webhook redeliver"),
     "deliveries": list_of(ref("delivery")) | answer_of("webhook deliveries"),
+    "destination": DESTINATION | answer_of("notify add", "notify set"),
+    "destinations": list_of(ref("destination")) | answer_of("notify ls"),
+    "notice": closed(
+        {
+            "id": TEXT | {"pattern": "^dlv_"},
+            "destination": TEXT | {"pattern": "^dst_"},
+            "owner": TEXT,
+            "on": choice(*Occasion),
+            "task_id": TEXT,
+            "task": TEXT,
+            "run_id": nullable(TEXT),
+            "text": TEXT | {"description": "The result or the error, or the words of a reminder."},
+            "at": INSTANT,
+            "state": choice("pending", "delivered", "failed"),
+            "created": INSTANT,
+            "next_attempt": nullable(INSTANT),
+            "attempts": list_of(closed({"at": INSTANT, "status": nullable(INTEGER), "answer": TEXT, "ok": BOOLEAN})),
+        }
+    )
+    | answer_of("notify test"),
+    "notices": list_of(ref("notice")) | answer_of("notify notices"),
     "CloudEvent": extensible(
         {
             "specversion": {"const": "1.0"},
@@ -150,4 +191,16 @@ SHAPES: Final[dict[str, Schema]] = {
         required=(),
     ),
     "DeliveryPage": page_of("delivery"),
+    "DestinationPage": page_of("destination"),
+    "DestinationFields": closed(
+        {
+            "url": text(2_048) | {"description": "Where messages go: mailto://…, slack://…, json://…; never returned."},
+            "zone": nullable(TEXT),
+            "quiet": nullable(text(20)) | {"description": "Hours in which messages are held: 22:00-07:00."},
+            "reminders": nullable(BOOLEAN),
+            "language": choice("en", "zh", None),
+        },
+        required=(),
+    ),
+    "NoticePage": page_of("notice"),
 }

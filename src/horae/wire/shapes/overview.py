@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 from ...model.run import Origin
 from ...model.task import TaskState
+from ...ports.doctor import GROUPS, Grade
 from ...service.runs.nodes import NodeState
 from ...service.runs.overview import NeedKind
 from .notation import (
@@ -29,6 +30,18 @@ from .notation import (
 from .runs import RUN
 
 TASK_COUNTS: Final = closed({state.value: INTEGER for state in TaskState})
+
+CHECK: Final = closed(
+    {
+        "check": TEXT | {"description": "What was checked: a stable code."},
+        "group": choice(*GROUPS),
+        "grade": choice(*get_args(Grade)) | {"description": "`skipped`: the check was not made; `message` says why."},
+        "message": TEXT,
+        "fix": nullable(TEXT),
+        "command": nullable(TEXT) | {"description": "The command of the fix, where there is one."},
+        "checked_at": nullable(INSTANT) | {"description": "When a check was made that takes long and is kept."},
+    }
+)
 
 CLOCK_STEP: Final = closed({"at": INSTANT, "by_ms": NUMBER})
 
@@ -245,6 +258,7 @@ SHAPES: Final[dict[str, Schema]] = {
     "planned": list_of(ref("planned-run")) | answer_of("next --all"),
     "Planned": PLANNED,
     "NodeList": closed({"items": list_of(NODE_STATUS), "next_cursor": NULL}),
+    "DoctorReport": closed({"at": INSTANT, "errors": INTEGER, "warnings": INTEGER, "checks": list_of(CHECK)}),
     "DrainedNodes": closed({"items": list_of(ref("node"))}),
     "Root": closed(
         {
@@ -259,6 +273,7 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "status": choice("ready", "not ready"),
             "version": TEXT,
+            "now": INSTANT | {"description": "The server's clock."},
             "parts": closed(
                 {"store": BOOLEAN, "writes": BOOLEAN, "engine": BOOLEAN, "clock": BOOLEAN, "on_time": BOOLEAN}
             ),

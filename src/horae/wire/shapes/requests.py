@@ -9,12 +9,17 @@ from ...model.accounts.principal import Quotas, Role, Scope
 from ...model.limits import BULK_TASKS
 from ...model.policy import MISSED_MODES
 from .notation import BOOLEAN, DATE_TIME, INTEGER, TEXT, Schema, choice, closed, list_of, nullable, ref, text
+from .runs import RUN_INPUT
 from .tasks import ACTION, TASK_STATE
 from .tasks_file import EDITABLE_FIELDS, SCHEDULE
 
 _NOTE: Final = nullable(text(500))
+_CHAIN: Final = BOOLEAN | {"description": "false: its end starts none of the tasks that run after it."}
 _MOMENT: Final = text(100) | {
     "description": "`2026-12-01T09:00Z`, `2026-12-01 09:00` in the task's zone, `tomorrow at 9am`, `in 2h`, `明天早上9点`."
+}
+_INPUT: Final = nullable(RUN_INPUT) | {
+    "description": "Replaces or changes the payload of the task, for these runs alone."
 }
 _QUOTAS: Final = nullable(
     closed({name: {"type": ["integer", "string", "null"]} for name in Quotas._fields}, required=())
@@ -49,6 +54,9 @@ SHAPES: Final[dict[str, Schema]] = {
                     "zone": text(100) | {"description": "The zone of tasks that have none."},
                     "missed": choice(*MISSED_MODES),
                     "number": INTEGER,
+                    "force": BOOLEAN
+                    | {"description": "Delete also tasks that others run after; those are then paused."},
+                    "chain": _CHAIN,
                 },
                 required=(),
             ),
@@ -65,15 +73,18 @@ SHAPES: Final[dict[str, Schema]] = {
         required=(),
     ),
     "Resume": closed({"missed": choice(*MISSED_MODES)}, required=()),
-    "RunNow": closed({}),
+    "RunNow": closed({"input": _INPUT, "chain": _CHAIN}, required=()),
+    "Retry": closed({"input": _INPUT}, required=()),
     "Skip": closed({"number": INTEGER | {"minimum": 0, "maximum": 1000000}}, required=()),
     "BackfillRange": closed(
         {
             "from": _MOMENT,
             "to": _MOMENT,
             "again": BOOLEAN,
+            "input": _INPUT,
+            "chain": _CHAIN,
         },
-        optional=("again",),
+        optional=("again", "input", "chain"),
     ),
     "Approve": closed({"digest": text(64, 64)}),
     "Reject": closed(

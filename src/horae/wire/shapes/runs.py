@@ -31,6 +31,13 @@ ORIGIN: Final = choice(*Origin)
 REASON: Final = or_null(choice(*Reason))
 
 
+RUN_INPUT: Final = closed(
+    {
+        "replace": {"description": "Any JSON: the payload of the run."},
+        "merge": {"description": "A merge patch (RFC 7396) on the payload of the task."},
+    },
+    required=(),
+) | {"minProperties": 1, "maxProperties": 1}
 RUN: Final = closed(
     {
         "id": RUN_ID,
@@ -41,6 +48,8 @@ RUN: Final = closed(
         "reason": REASON,
         "because": nullable(TEXT),
         "origin": ORIGIN,
+        "root": or_null(closed({"task_id": TEXT, "origin": ORIGIN, "planned": INSTANT})),
+        "parents": list_of(TEXT) | {"description": "Runs whose end started this one."},
         "planned": INSTANT,
         "planned_local": DATE_TIME,
         "zone": nullable(TEXT),
@@ -57,6 +66,7 @@ RUN: Final = closed(
         "trace_id": TEXT | {"pattern": "^[0-9a-f]{32}$"},
         "lanes": list_of(TEXT),
         "asked_to_end": REASON,
+        "input": nullable(RUN_INPUT),
         "result": {"description": "Any JSON; text where it was cut."},
         "error": nullable(TEXT),
     }

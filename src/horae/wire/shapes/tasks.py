@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...lifecycle.explain import Verdict
-from ...model.policy import MISSED_MODES, OVERLAPS
+from ...model.policy import MISSED_MODES, OCCASIONS, OVERLAPS
 from ...model.task import PauseCause, TaskState
 from .notation import (
     ANY,
@@ -33,7 +33,8 @@ from .notation import (
 from .runs import REASON, RUN_ID, TASK_ID
 
 TASK_STATE: Final = choice(*TaskState)
-ACTION: Final = choice("pause", "resume", "run", "skip", "cancel", "delete")
+_BULK_ACTIONS: Final = ("pause", "resume", "run", "skip", "cancel", "delete")
+ACTION: Final = choice(*_BULK_ACTIONS)
 
 
 _DECLARED: Final = list_of(TEXT) | {"description": "Fields that came from the declaration of the task's function."}
@@ -46,7 +47,7 @@ TASK: Final = closed(
     {
         "id": TASK_ID,
         "name": TEXT,
-        "when": extensible({"kind": choice("now", "once", "every", "cron", "calendar", "rrule")})
+        "when": extensible({"kind": choice("now", "once", "every", "cron", "calendar", "rrule", "any_of", "after")})
         | {"description": "The canonical schedule."},
         "zone": nullable(TEXT),
         "target": extensible({"kind": TEXT})
@@ -66,6 +67,7 @@ TASK: Final = closed(
                         "factor": NUMBER,
                         "max": TEXT,
                         "jitter": TEXT | {"enum": ["full", "none"]},
+                        "superseded_by_next": BOOLEAN,
                     }
                 ),
                 "give_up_after": nullable(INTEGER),
@@ -74,12 +76,15 @@ TASK: Final = closed(
                 "guarantee": choice("at_least_once", "at_most_once"),
                 "priority": INTEGER,
                 "notify_after": INTEGER,
+                "start_within": nullable(TEXT),
+                "notify": nullable(closed({"to": list_of(TEXT), "on": list_of(choice(*OCCASIONS))})),
             }
         ),
         "owner": TEXT,
         "state": TASK_STATE,
         "means": TEXT,
         "version": INTEGER,
+        "successors": list_of(TASK_ID) | {"description": "Tasks that run after this one."},
         "created": INSTANT,
         "next": nullable(INSTANT),
         "next_local": nullable(DATE_TIME),
@@ -131,6 +136,7 @@ BULK: Final = closed(
         "matched": INTEGER,
         "done": INTEGER,
         "refused": _REFUSED,
+        "undo": nullable(TEXT) | {"description": "The operation that can be undone: a pause or resume with an effect."},
     }
 )
 
@@ -175,9 +181,23 @@ SHAPES: Final[dict[str, Schema]] = {
             "fires_if_resumed": list_of(FIRE_TIME)
             | {"description": "Of a paused task: when it would run if it were resumed now, or after its pause ends"},
             "runs": list_of(ref("run")),
+            "tree": or_null(ref("chain-node")) | {"description": "With --tree: what runs after it."},
         }
     )
     | answer_of("show"),
+    "chain-node": closed(
+        {
+            "id": TASK_ID,
+            "name": TEXT,
+            "state": TASK_STATE,
+            "on": nullable(TEXT) | {"description": "The end of the task above that starts it."},
+            "mode": nullable(TEXT),
+            "last_result": nullable(TEXT),
+            "repeated": BOOLEAN | {"description": "Shown above, with its successors."},
+            "successors": list_of(ref("chain-node")),
+        }
+    )
+    | {"title": "A task and those that run after it"},
     "why": WHY | answer_of("why"),
     "bulk": BULK | {"title": "pause, resume, cancel, rm and run with a filter"},
     "queued": closed({"run_id": RUN_ID, "task_id": TASK_ID, "task": TEXT}) | answer_of("run", "retry"),
@@ -232,7 +252,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "id": TEXT | {"pattern": "^opn_"},
             "owner": TEXT,
             "agent": nullable(TEXT),
-            "action": ACTION,
+            "action": choice(*_BULK_ACTIONS, "undo"),
             "filter": OBJECT,
             "arguments": OBJECT,
             "state": choice("running", "finished", "cancelled", "interrupted"),
@@ -246,6 +266,10 @@ SHAPES: Final[dict[str, Schema]] = {
             "refusals": list_of(closed({"task_id": TEXT, "task": TEXT, "code": TEXT, "detail": TEXT}))
             | {"maxItems": 100},
             "problem": nullable(TEXT) | {"description": "What interrupted it, as a code."},
+            "changed": INTEGER | {"description": "Tasks whose pause it has changed, and an undo restores."},
+            "undo_until": nullable(INSTANT)
+            | {"description": "Until when it can be undone; null if there is nothing to undo, or not yet."},
+            "undone_by": nullable(TEXT) | {"description": "The operation that undoes it."},
         }
     ),
     "OperationPage": page_of("Operation"),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.policy import MISSED_MODES, OVERLAPS
+from ...model.policy import DESTINATION_CHARACTERS, MAX_NOTIFIED, MISSED_MODES, OCCASIONS, OVERLAPS
+from ...schedule.after import MAX_PREDECESSORS, MODE_CHOICES, ON_CHOICES
+from ...schedule.any_of import MAX_SCHEDULES
 from .notation import (
+    BOOLEAN,
+    INSTANT,
     INTEGER,
     NUMBER,
     OBJECT,
@@ -38,10 +42,35 @@ _RETRY: Final = closed(
         "backoff": _DURATION,
         "factor": NUMBER,
         "max": _DURATION,
-        "jitter": choice("full", "none"),
+        "jitter": choice("full", "none") | {"description": "full: a random share of the wait; none: exactly the wait."},
+        "superseded_by_next": BOOLEAN
+        | {
+            "description": "The next occurrence ends a waiting retry. false: the retry counts as running, and the overlap "
+            "policy decides."
+        },
     },
     required=(),
 )
+_NOTIFY: Final = nullable(
+    closed(
+        {
+            "to": list_of(TEXT | {"maxLength": DESTINATION_CHARACTERS})
+            | {
+                "minItems": 1,
+                "maxItems": MAX_NOTIFIED,
+                "uniqueItems": True,
+                "description": "Names of destinations (horae notify add).",
+            },
+            "on": list_of(choice(*OCCASIONS))
+            | {
+                "minItems": 1,
+                "uniqueItems": True,
+                "description": "When a message is sent; without it, failed and recovered.",
+            },
+        },
+        required=("to",),
+    )
+) | {"description": "Messages to people; null: none."}
 _POLICIES: Final = nullable(
     closed(
         {
@@ -53,15 +82,34 @@ _POLICIES: Final = nullable(
             "give_up_after": nullable(INTEGER) | {"minimum": 1},
             "notify_after": nullable(INTEGER)
             | {"minimum": 0, "description": "Failed occurrences in a row before one notification; 0 or null: never."},
+            "notify": _NOTIFY,
             "timeout": {"type": ["string", "number", "null"]},
             "max_duration": {"type": ["string", "number", "null"]},
+            "start_within": {"type": ["string", "number", "null"]}
+            | {"description": "A run that has not started that long after it was due is skipped; null: no limit."},
             "guarantee": choice("at_least_once", "at_most_once", None),
             "priority": nullable(INTEGER) | {"minimum": -100, "maximum": 100},
         },
         required=(),
     )
 )
-SCHEDULE: Final = _TEXT_OR_OBJECT | {"description": "The schedule language, or canonical JSON."}
+_PAST: Final = closed(
+    {
+        "created": nullable(INSTANT) | {"description": "Anchor of its schedule; null: now."},
+        "counted": INTEGER | {"minimum": 0, "description": "Occurrences that count against the schedule's repeat."},
+        "last_end": nullable(INSTANT) | {"description": "When its last scheduled occurrence ended."},
+        "missed_since": nullable(INSTANT)
+        | {"description": "The missed policy decides about occurrences from this instant on; null: none was missed."},
+    },
+    required=(),
+)
+SCHEDULE: Final[Schema] = {
+    "type": ["string", "object", "array"],
+    "minItems": 1,
+    "maxItems": MAX_SCHEDULES,
+    "items": _TEXT_OR_OBJECT,
+    "description": "The schedule language, canonical JSON, or a list of these: it fires whenever one of them does.",
+}
 _TARGETS: Final[Properties] = {
     "target": extensible({"kind": TEXT}),
     "http": _TEXT_OR_OBJECT,
@@ -70,9 +118,19 @@ _TARGETS: Final[Properties] = {
     "say": TEXT,
     "event": _TEXT_OR_OBJECT,
 }
+_AFTER: Final = list_of(
+    closed({"task": TEXT, "on": choice(*ON_CHOICES)}, required=("task",)) | {"type": ["string", "object"]}
+) | {
+    "type": ["string", "object", "array"],
+    "minItems": 1,
+    "maxItems": MAX_PREDECESSORS,
+    "description": "Tasks that this one runs after, in place of `when`: by name, key or id. `on`: succeeded, failed or ended.",
+}
 EDITABLE_FIELDS: Final[Properties] = {
     "name": text(200, 1),
     "when": SCHEDULE,
+    "after": _AFTER,
+    "mode": choice(*MODE_CHOICES) | {"description": "any: after each of them, once; all: when all have ended so."},
     "zone": nullable(TEXT),
     "lane": nullable(TEXT),
     "labels": _LABELS,
@@ -86,9 +144,11 @@ NEW_TASK: Final = closed(
         "key": nullable(TEXT)
         | {"maxLength": 200, "description": "Its natural key; apply:<name> by default in a file."},
         "owner": nullable(TEXT),
+        "past": nullable(_PAST)
+        | {"description": "Past of a task that began elsewhere; only for admins, and only when the task is made."},
     },
-    required=("name", "when"),
-) | {"oneOf": [{"required": [name]} for name in _TARGETS]}
+    required=("name",),
+) | {"oneOf": [{"required": [name]} for name in _TARGETS], "anyOf": [{"required": ["when"]}, {"required": ["after"]}]}
 _TASK_OF_A_FILE: Final = NEW_TASK | {
     "properties": {
         **NEW_TASK["properties"],

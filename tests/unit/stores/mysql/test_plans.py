@@ -10,7 +10,7 @@ from horae.clock import SystemClock
 from horae.stores import named_sql
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
-from horae.stores.mysql.templates import parse_templates
+from horae.stores.mysql.templates import TemplateArguments, parse_templates
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.store_setup import new_prefix, open_store
 from tests.unit.stores.mysql.test_statements import KNOWN, STATEMENTS, TRANSACTION_CONTROL, sample_arguments
@@ -49,7 +49,7 @@ ROWS: Final = 20_000
 EXPLAINED: Final = re.compile(r"[( ]*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 FILL: Final = """
 INSERT INTO @tasks SELECT seq, CONCAT('tsk_', seq), CONCAT('owner ', seq % 50), 'name', '{}', 'function', '{}', '{}', '{}',
-  seq, NULL, NULL, '[]', 1 FROM seq_1_to_20000;
+  seq, NULL, NULL, '[]', 1, NULL FROM seq_1_to_20000;
 INSERT INTO @task_state (task, version, state, counted, failures, skips_left) SELECT seq, 1, 'active', 0, 0, 0 FROM seq_1_to_20000;
 INSERT INTO @agenda (
   task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, waited, in_order
@@ -63,6 +63,10 @@ INSERT INTO @lines SELECT CONCAT('run_', seq), 1, seq, 'info', 'text' FROM seq_1
 INSERT INTO @records SELECT 'token', seq, CONCAT('owner ', seq % 50), '{}', 1, IF(seq % 3, NULL, seq) FROM seq_1_to_20000;
 INSERT INTO @metadata SELECT seq, 'value' FROM seq_1_to_20000;
 ANALYZE TABLE @tasks, @task_state, @agenda, @runs, @events, @lines, @records, @metadata
+"""
+PAUSE: Final = """;
+UPDATE @task_state SET state = 'paused', pause_cause = IF(task % 2002, 'requested', 'awaiting_approval') WHERE task % 7 = 0;
+ANALYZE TABLE @task_state
 """
 
 
@@ -103,6 +107,23 @@ def _costly(steps: Any, text: str, allowed: set[str]) -> list[str]:
 async def test_no_hot_statement_scans_a_growing_table(mariadb_server: MariaDBServer) -> None:
     async with open_store(new_prefix(mariadb_server)) as store:
         assert await _explained(store, HOT) == {}
+
+
+async def test_paused_tasks_are_read_by_the_index_of_their_cause(mariadb_server: MariaDBServer) -> None:
+    async with open_store(new_prefix(mariadb_server)) as store:
+        factory = MySQLConnectionFactory(store.address, SystemClock())
+        connection = await factory.open_raw()
+        server = await factory.read_server_version(connection)
+        text = qualify_tables(named_sql.expand_columns("tasks_page_of_cause", KNOWN), store.address, server)
+        (template,) = parse_templates(text)
+        values = (0, 101, None, None, None, None, None, None, None, "[]", "awaiting_approval")
+        async with connection.cursor() as cursor:
+            for order in qualify_tables(FILL + PAUSE, store.address, server).split(";"):
+                await cursor.execute(order)
+            await cursor.execute(f"EXPLAIN {template.render(TemplateArguments(values))}")
+            first, *_ = await cursor.fetchall()
+        connection.close()
+        assert (first[2], first[5]) == ("task_state", "task_state_pause_cause")
 
 
 async def test_newest_outcomes_are_read_by_the_index_of_their_task(mariadb_server: MariaDBServer) -> None:

@@ -22,7 +22,7 @@ ROOM = "horae.stores.mysql"
 KNOWN = named_sql.read_blocks(ROOM)
 SHARED = {name for name in KNOWN if name.endswith(("_columns", "_filter"))}
 STATEMENTS = sorted(set(KNOWN) - SHARED)
-MOST_VALUES: Final = 14
+MOST_VALUES: Final = 15
 TRANSACTION_CONTROL: Final = re.compile(r"START TRANSACTION|COMMIT")
 
 

@@ -144,6 +144,10 @@ PAGES = {
         "task_state_completed_or_cancelled",
     ),
     "tasks_page_failing": ("0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[]'", "task_state_failing"),
+    "tasks_page_of_cause": (
+        "0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'awaiting_approval'",
+        "task_state_pause_cause",
+    ),
     "runs_page_in_state": (
         f"{2**62}, 1, 'x', 101, NULL, '{{cancelled}}', NULL, NULL, 'cancelled'",
         "runs_unsuccessful",
@@ -158,6 +162,8 @@ UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
 UPDATE tasks SET labels = '[["room","a"],["team","b"]]' WHERE seq % 2000 = 0;
 UPDATE task_state SET state = 'completed' WHERE task % 2000 = 0;
 UPDATE task_state SET failures = 2 WHERE task % 2001 = 0;
+UPDATE task_state SET state = 'paused', paused_since = 0, pause_note = '',
+  pause_cause = CASE WHEN task % 2002 = 0 THEN 'awaiting_approval' ELSE 'requested' END WHERE task % 7 = 0;
 UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skipped' END WHERE planned % 2 = 0;
 """
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from horae.stores.run_to_end import run_to_end
 from horae.stores.sql.connection import Statements
-from horae.stores.sqlite.session import run_to_end
 from tests.unit.stores.sqlite.store_setup import new_store
 
 

@@ -111,7 +111,7 @@ def test_few_rows_are_one_statement(count: int, statements: int) -> None:
     assert len(list(bulk.split(count * 6))) == statements
 
 
-WIDTHS = {"drop_entries": 2, "drop_records": 3, "delete_lane_slots": 2, "put_live_runs": 26}
+WIDTHS = {"drop_entries": 2, "drop_records": 3, "delete_lane_slots": 2, "put_live_runs": 27}
 """Columns per row of the statements that look up many rows."""
 
 
@@ -149,6 +149,7 @@ def test_no_hot_statement_scans_a_growing_table(empty: apsw.Connection, name: st
         ("runs_page_of_task", "runs_of_task (task=? AND planned>? AND (planned,attempt)<(?,?))"),
         ("runs_page_in_state", "runs_unsuccessful (state=? AND planned>? AND (planned,attempt)<(?,?))"),
         ("runs_page_of_spans", "runs_with_span (planned>?"),
+        ("tasks_page_of_cause", "task_state_pause_cause (pause_cause=? AND task>?)"),
         ("tasks_page_of_text", "SCAN tasks USING COVERING INDEX tasks_by_name"),
     ],
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
 
-from ....client.connection import Connection, check_address, is_encrypted, is_loopback, refuse_plain_http
+from ....client.connection import Connection, check_address, is_encrypted, is_loopback, refuse_plain_http, unix_path
 from ....client.service import RemoteService, TokenIdentity
 from ....clock import SystemClock
 from ....errors import NotAuthenticated
@@ -102,6 +103,9 @@ def _prompt_for_token(out: Printer, server: str) -> str:
 
 
 def _default_name(server: str) -> str:
+    path = unix_path(server)
+    if path is not None:
+        return Path(path).stem
     parts = urlsplit(server)
     host = (parts.hostname or "").replace(":", "-").strip("-")
     return host if parts.port is None else f"{host}-{parts.port}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from functools import reduce
+from typing import Any, Final, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -29,17 +30,20 @@ from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
 from ...session.command_session import CommandSession, has_store, run_in_session
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _owner_argument: Final = click.argument("owner_name", metavar="NAME")
-_role_option: Final = click.option("--role", help="admin, member or viewer. Default for a new one: member.")
-_zone_option: Final = click.option("--zone", "--tz", help="Where its schedules name none; '' for none.")
-_language_option: Final = click.option("--language", help="en or zh: what it reads in the console; '' for none.")
-_quota_option: Final = click.option(
-    "--quota",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
+_FIELD_OPTIONS: Final = (
+    click.option("--role", help="admin, member or viewer. Default for a new one: member."),
+    click.option("--zone", "--tz", help="Where its schedules name none; '' for none."),
+    click.option("--language", help="en or zh: what it reads in the console; '' for none."),
+    click.option(
+        "--quota",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
+    ),
+    click.option("--note", help="A word on it."),
 )
-_note_option: Final = click.option("--note", help="A word on it.")
 _NO_LIMIT = ("never", "none")
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))
 
@@ -154,34 +158,66 @@ def _format_limit(limit: Limit) -> int | str | Message:
     return duration_message(exact_duration(limit)) if isinstance(limit, timedelta) else limit or 0
 
 
+class _Fields(TypedDict):
+    """Fields of an owner as they were typed; one that is absent stays as it is."""
+
+    role: str | None
+    zone: str | None
+    language: str | None
+    quota: tuple[str, ...]
+    note: str | None
+
+
+def _field_options(command: _Function) -> _Function:
+    return reduce(lambda decorated, option: option(decorated), reversed(_FIELD_OPTIONS), command)
+
+
 @owner_commands.command("add")
 @_owner_argument
-@_role_option
-@_zone_option
-@_language_option
-@_quota_option
-@_note_option
-def add(
-    out: Printer,
-    *,
-    owner_name: str,
-    role: str | None,
-    zone: str | None,
-    language: str | None,
-    quota: tuple[str, ...],
-    note: str | None,
-) -> None:
+@_field_options
+def add(out: Printer, *, owner_name: str, **fields: Unpack[_Fields]) -> None:
     """Make an owner."""
-    chosen, limits = _parse_role(role), read_quotas(quota) or None
 
-    async def work(app: CommandSession) -> Owner:
+    async def check(app: CommandSession) -> None:
         if await _owner_exists(app, owner_name):
             raise refuse("owner_exists", name=owner_name)
+
+    _put_owner(out, owner_name, fields, check, words.OWNER_ADDED)
+
+
+@owner_commands.command("set")
+@_owner_argument
+@_field_options
+def set_owner(out: Printer, *, owner_name: str, **fields: Unpack[_Fields]) -> None:
+    """Make an owner, or change it."""
+    is_change = any(value is not None and value != () for value in fields.values())
+
+    async def check(app: CommandSession) -> None:
+        if not is_change and await _owner_exists(app, owner_name):
+            raise refuse("nothing_set", name=owner_name)
+
+    _put_owner(out, owner_name, fields, check, words.OWNER_SET)
+
+
+def _put_owner(
+    out: Printer, owner_name: str, fields: _Fields, check: Callable[[CommandSession], Awaitable[None]], text: Message
+) -> None:
+    """Store an owner unless the check refuses it. The fields are parsed before the store is opened, which may create it."""
+    role, quotas = _parse_role(fields["role"]), read_quotas(fields["quota"]) or None
+
+    async def work(app: CommandSession) -> Owner:
+        await check(app)
         return await app.service.accounts.put(
-            app.principal, owner_name, role=chosen, zone=zone, language=language, quotas=limits, note=note
+            app.principal,
+            owner_name,
+            role=role,
+            zone=fields["zone"],
+            language=fields["language"],
+            quotas=quotas,
+            note=fields["note"],
         )
 
-    _show_saved(out, run_in_session(out, work, create=True), words.OWNER_ADDED)
+    _show_saved(out, run_in_session(out, work, create=True), text)
 
 
 async def _owner_exists(app: CommandSession, owner_name: str) -> bool:
@@ -190,37 +226,6 @@ async def _owner_exists(app: CommandSession, owner_name: str) -> bool:
     except NotFound:
         return False
     return True
-
-
-@owner_commands.command("set")
-@_owner_argument
-@_role_option
-@_zone_option
-@_language_option
-@_quota_option
-@_note_option
-def set_owner(
-    out: Printer,
-    *,
-    owner_name: str,
-    role: str | None,
-    zone: str | None,
-    language: str | None,
-    quota: tuple[str, ...],
-    note: str | None,
-) -> None:
-    """Make an owner, or change it."""
-    is_change = (role, zone, language, quota, note) != (None, None, None, (), None)
-    chosen, limits = _parse_role(role), read_quotas(quota) or None
-
-    async def work(app: CommandSession) -> Owner:
-        if not is_change and await _owner_exists(app, owner_name):
-            raise refuse("nothing_set", name=owner_name)
-        return await app.service.accounts.put(
-            app.principal, owner_name, role=chosen, zone=zone, language=language, quotas=limits, note=note
-        )
-
-    _show_saved(out, run_in_session(out, work, create=True), words.OWNER_SET)
 
 
 def _parse_role(texts: str | None) -> Role | None:

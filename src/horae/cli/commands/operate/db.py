@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ....message import Message
+from ....ports.doctor import LAST_BACKUP
+from ....quantities import in_bytes
 from ...command import CommandGroup
 from ...messages import operating_messages as words
 from ...messages.operating_refusals import refuse
@@ -27,7 +29,6 @@ from ...session.store_location import (
 if TYPE_CHECKING:
     from ....app import Horae
 
-LAST_BACKUP: Final = "last_backup"
 _path_argument: Final = click.argument("path", type=FILE, metavar="PATH", help="Where the copy is.")
 
 
@@ -152,12 +153,3 @@ def confirm_replacing(out: Printer, path: Path) -> None:
     if not out.yes and not out.asks:
         raise refuse("file_exists", path=path)
     out.confirm(words.REPLACE_FILE, path=path)
-
-
-def in_bytes(size: int) -> str:
-    number, unit = float(size), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if number < 1000 or unit == "TB":
-            break
-        number /= 1000
-    return f"{number:.0f} {unit}" if unit == "B" or number >= 10 else f"{number:.1f} {unit}"

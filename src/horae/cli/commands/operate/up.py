@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,9 +17,11 @@ from ...command import Command
 from ...messages import operating_messages as words
 from ...output.command_hints import called_program
 from ...output.printer import Printer
-from ...parameters import IntegerRange, NumberRange
+from ...parameters import FILE, IntegerRange, NumberRange
 
 if TYPE_CHECKING:
+    import socket
+
     from ....node.api_server import ListenAddress
     from ....node.processes import ChildKind
     from ....node.supervisor import ChildExit
@@ -55,6 +60,11 @@ _host_option: Final = click.option(
 )
 
 
+_socket_option: Final = click.option(
+    "--socket", "socket_path", type=FILE, metavar="PATH", help="Let the HTTP API listen on this unix socket too."
+)
+
+
 @click.command("up", cls=Command, local_only=True)
 @_place_argument
 @click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
@@ -63,6 +73,7 @@ _host_option: Final = click.option(
 @_lease_option
 @_port_option
 @_host_option
+@_socket_option
 @_metrics_port_option
 @click.option("--no-api", is_flag=True, help="The engine alone, without the HTTP API.")
 @click.option("--no-engine", is_flag=True, help="The HTTP API alone; `horae worker` runs the rest.")
@@ -76,6 +87,7 @@ def up(
     lease: float | None,
     port: int | None,
     host: str | None,
+    socket_path: Path | None,
     metrics_port: int | None,
     no_api: bool,
     no_engine: bool,
@@ -88,11 +100,31 @@ def up(
     if address is None:
         run_node(out, options, metrics_port)
         return
+    if socket_path is not None:
+        address = address._replace(chosen=True)
     from ....node.api_server import open_api_socket  # noqa: PLC0415 - `--help` does without
     from ...output.startup_lines import show_no_api  # noqa: PLC0415
 
-    with open_api_socket(address, partial(show_no_api, out, address)) as listener:
-        run_node(out, options if listener is None else replace(options, api_socket=listener.fileno()), metrics_port)
+    with (
+        open_api_socket(address, partial(show_no_api, out, address)) as listener,
+        _unix_socket(out, socket_path) as local,
+    ):
+        if listener is not None:
+            local_number = None if local is None else local.fileno()
+            options = replace(options, api_socket=listener.fileno(), api_unix_socket=local_number)
+        run_node(out, options, metrics_port)
+
+
+@contextmanager
+def _unix_socket(out: Printer, path: Path | None) -> Iterator[socket.socket | None]:
+    if path is None:
+        yield None
+        return
+    from ....runtime.http_server import open_unix_listener  # noqa: PLC0415 - `--help` does without
+
+    with open_unix_listener(path.absolute()) as listener:
+        out.note(words.ALSO_ON_SOCKET, path=path.absolute())
+        yield listener
 
 
 def _api_address(

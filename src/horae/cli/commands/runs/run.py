@@ -16,6 +16,7 @@ from ....model.ids import run_id
 from ....model.page import Page
 from ....model.reason import describe_reason
 from ....model.run import Origin, Run, RunState
+from ....model.run_input import RunInput
 from ....model.task import Task, past_of
 from ....ports.store import RunFilter
 from ....schedule import count
@@ -26,6 +27,7 @@ from ....state_names import state_name
 from ....wire.runs import run_json
 from ....wire.tasks import task_json
 from ...command import Command
+from ...input_options import input_options, read_input_options
 from ...lookup import find_failed_run, find_run, is_run
 from ...messages import messages
 from ...messages.refusals import refuse
@@ -65,21 +67,35 @@ class QueuedRun(NamedTuple):
 @click.option("--follow", "-f", is_flag=True, help="Show its log lines; implies --wait.")
 @click.option("--timeout", metavar="30s", help="Wait no longer than this.")
 @click.option("--as-of", metavar="INSTANT", help="Run the occurrence of this past time.")
+@input_options
+@click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
 @bulk_options
 def run(
-    out: Printer, *, task: str | None, wait: bool, follow: bool, timeout: str | None, as_of: str | None, filters: Values
+    out: Printer,
+    *,
+    task: str | None,
+    wait: bool,
+    follow: bool,
+    timeout: str | None,
+    as_of: str | None,
+    inputs: Values,
+    no_chain: bool,
+    filters: Values,
 ) -> None:
     """Run a task now, once more."""
+    given = read_input_options(inputs)
     if is_filter(task, filters):
+        if given is not None:
+            raise refuse("input_for_many")
         act_on_many(
             out,
             filters,
             messages.RUN,
-            BulkAction(lambda app, each: app.service.tasks.run_now(app.principal, each.id), "run"),
+            BulkAction("run", {"chain": False} if no_chain else {}),
         )
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
-    queued = run_in_session(out, lambda app: _queue(app, task or "", as_of))
+    queued = run_in_session(out, lambda app: _queue(app, task or "", as_of, given, chain=not no_chain))
     show_readiness(out, queued.readiness)
     if not (wait or follow):
         _show_queued(out, queued)
@@ -93,13 +109,15 @@ def run(
     _show_ended(out, queued, ended, follow=follow)
 
 
-async def _queue(app: CommandSession, name: str, as_of: str | None) -> QueuedRun:
+async def _queue(
+    app: CommandSession, name: str, as_of: str | None, given: RunInput | None, *, chain: bool
+) -> QueuedRun:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     if as_of is None:
-        name = await app.service.tasks.run_now(app.principal, facts.task.id)
+        name = await app.service.tasks.run_now(app.principal, facts.task.id, given, chain=chain)
         return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
     at = find_occurrence(facts, as_of, app.zone, app.clock.now())
-    after = await app.service.tasks.backfill(app.principal, facts.task.id, at, at, again=True)
+    after = await app.service.tasks.backfill(app.principal, facts.task.id, at, at, again=True, given=given, chain=chain)
     name = _backfill_run_id(after, at, at)
     return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
 
@@ -203,12 +221,14 @@ def _show_ended(out: Printer, queued: QueuedRun, ended: Run, *, follow: bool) ->
 
 @click.command("retry", cls=Command)
 @_run_argument
-def retry(out: Printer, *, run: str) -> None:
+@input_options
+def retry(out: Printer, *, run: str, inputs: Values) -> None:
     """Try a failed run again."""
+    given = read_input_options(inputs)
 
     async def work(app: CommandSession) -> tuple[str, Facts]:
         found = await find_failed_run(app, run)
-        return found.run.id, await app.service.runs.retry(app.principal, found.run.id)
+        return found.run.id, await app.service.runs.retry(app.principal, found.run.id, given)
 
     name, facts = run_in_session(out, work)
     if out.json:
@@ -257,15 +277,28 @@ async def _find_run_to_stop(app: CommandSession, name: str) -> str:
 @click.option("--from", "first", required=True, metavar="INSTANT", help="From here on, included.")
 @click.option("--to", "last", required=True, metavar="INSTANT", help="Up to here, included; a day counts whole.")
 @click.option("--again", is_flag=True, help="Also those that were backfilled before.")
+@click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
-def backfill(out: Printer, *, task: str, first: str, last: str, again: bool, dry_run: bool) -> None:
+@input_options
+def backfill(
+    out: Printer,
+    *,
+    task: str,
+    first: str,
+    last: str,
+    again: bool,
+    no_chain: bool,
+    dry_run: bool,
+    inputs: Values,
+) -> None:
     """Run the occurrences of a past range."""
+    given = read_input_options(inputs)
 
     async def load_range(app: CommandSession) -> tuple[Facts, datetime, datetime, int]:
         facts = await app.service.tasks.find_by_name(app.principal, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
         begin, end = parse_span(first, zone, now).first, min(parse_span(last, zone, now).last, now)
-        plan_backfill(facts, begin, end, now)  # refuses an impossible range
+        plan_backfill(facts, begin, end, now, given=given)  # refuses an impossible range
         return facts, begin, end, _count_occurrences(facts, begin, end)
 
     facts, begin, end, number = run_in_session(out, load_range)
@@ -273,7 +306,10 @@ def backfill(out: Printer, *, task: str, first: str, last: str, again: bool, dry
         if number > CONFIRM_ABOVE:
             out.confirm(messages.BACKFILL, name=facts.task.name, number=number)
         facts = run_in_session(
-            out, lambda app: app.service.tasks.backfill(app.principal, facts.task.id, begin, end, again=again)
+            out,
+            lambda app: app.service.tasks.backfill(
+                app.principal, facts.task.id, begin, end, again=again, given=given, chain=not no_chain
+            ),
         )
     if out.json:
         out.data({"task": task_json(facts, out.language), "count": number, "dry_run": dry_run})

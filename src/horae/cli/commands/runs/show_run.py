@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from typing import Final, NamedTuple
 
@@ -78,7 +79,14 @@ def _show(out: Printer, shown: RunDetails) -> None:
     if run.reason is not None:
         out.row("", describe_reason(run.reason, out.language))
     out.row(out.translate(messages.PLANNED), planned_text(run, shown.zone, out.language))
+    if run.chain is not None and run.chain.root is not None:
+        root = run.chain.root
+        out.row(out.translate(messages.AFTER_RUNS), "  ".join(run.chain.parents))
+        out.row(out.translate(messages.ROOT), f"{root.task_id} · {full_time(root.planned, shown.zone, out.language)}")
     _show_times(out, run, shown.zone)
+    if run.input is not None:
+        label = messages.MERGED_INPUT if run.input.mode == "merge" else messages.INPUT
+        show_lines(out, out.translate(label), json_text(json.loads(run.input.value), indent=2))
     show_lines(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
     if run.result_json is not None:
         result = result_of(run)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import click
 
 from ....model.change import Facts
+from ....model.refusals import refuse as refuse_task
 from ....model.task import Task
 from ....schedule import Schedule
 from ....schedule.warnings import ScheduleWarning
@@ -18,7 +20,7 @@ from ....service.tasks.functions import ResolvedRequest
 from ....service.tasks.quotas import used_up_advisories
 from ....service.tasks.task_request import TaskRequest
 from ....wire.previews import warnings_json
-from ....wire.tasks import read_task, task_json
+from ....wire.tasks import parse_link, read_task, task_json
 from ...command import Command
 from ...lookup import short_task_id, task_reference
 from ...messages import messages
@@ -40,7 +42,8 @@ from ...output.styled_text import Cell, StyledText
 from ...parameters import Values
 from ...schedule_question import Question, answer_question, hint_explain_command, owner_zone
 from ...session.command_session import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
-from ...task_options import default_name, definition_options, task_shape
+from ...task_options import default_name, definition_options, json_option, task_shape
+from .chain_tree import predecessor_names
 from .edit import changed_fields, fires_changed_json, show_changes
 
 _OMITTED_WARNINGS: tuple[str, ...] = ("anchored",)  # true of every interval; `explain` shows it
@@ -61,6 +64,8 @@ class CreatedTask(NamedTuple):
     resolved: ResolvedRequest | None = None
     warnings: tuple[ScheduleWarning | Advisory, ...] = ()
     reference: str = ""
+    names: Mapping[str, str] = {}
+    """Names of the tasks that it runs after, by id."""
 
     @property
     def declared(self) -> list[str]:
@@ -75,45 +80,68 @@ class CreatedTask(NamedTuple):
 
 
 @click.command("add", cls=Command, takes_program=True)
-@click.argument("when", nargs=-1, required=True, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
+@click.argument("when", nargs=-1, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
+@click.option("--after", multiple=True, metavar="TASK[:on]", help="Run it after this task: succeeded, failed or ended.")
+@click.option("--all-of", is_flag=True, help="With several --after: only when all have ended so.")
 @click.option("--name", help="Its name. Default: derived from what it does.")
 @definition_options
 @click.option("--key", help="Unique key: used again, it edits the same task.")
 @click.option("--owner", help="Whose task it is.")
+@click.option("--past", metavar="JSON", help="Past of a task that began elsewhere; for admins.")
 @click.option("--pause", is_flag=True, help="Made, but paused.")
 @click.option("--dry-run", is_flag=True, help="Show what would be made; make nothing.")
 def add(
     out: Printer,
     *,
     when: tuple[str, ...],
+    after: tuple[str, ...],
+    all_of: bool,
     name: str | None,
     definition: Values,
     program: tuple[str, ...],
     key: str | None,
     owner: str | None,
+    past: str | None,
     pause: bool,
     dry_run: bool,
 ) -> None:
     """Make a task."""
+    if not when and not after:
+        context = click.get_current_context()
+        raise click.MissingParameter(
+            ctx=context, param=next(each for each in context.command.params if each.name == "when")
+        )
     text, extra_words = _split_url(when, definition)
+    if text and after:
+        raise refuse_task("after_and_schedule")
     shape = task_shape(definition, extra_words, program)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
     durable = has_durable_store(out)
-    if definition["zone"] is not None or not durable:
+    if not after and (definition["zone"] is not None or not durable):
         # Refuse before a store is opened or created. Without --zone, the owner may have a zone in the store.
         _parse_schedule(text, definition["zone"], out)
-    fields = {"name": default_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
+    fields: dict[str, Any] = {
+        "name": default_name(shape) if name is None else name,
+        **({"after": list(map(parse_link, after)), "mode": "all" if all_of else "any"} if after else {"when": text}),
+        "key": key,
+        "owner": owner,
+    }
+    if past is not None:
+        fields["past"] = json_option("--past", past)
     request = read_task(fields | shape)
 
     async def work(app: CommandSession) -> CreatedTask:
         resolved = await app.resolve(request)
-        assumed = await owner_zone(app, request.owner) if resolved.request.zone is None else None
-        schedule, schedule_warnings = _parse_schedule(text, resolved.request.zone, out, assumed)
-        resolved = resolved._replace(request=resolved.request._replace(when=schedule))
+        schedule_warnings: list[ScheduleWarning] = []
+        if not after:
+            assumed = await owner_zone(app, request.owner) if resolved.request.zone is None else None
+            schedule, schedule_warnings = _parse_schedule(text, resolved.request.zone, out, assumed)
+            resolved = resolved._replace(request=resolved.request._replace(when=schedule))
         created = await (_preview(app, resolved.request) if dry_run else _create(app, resolved.request, paused=pause))
         resolved = app.with_advisories(resolved)
         shown = not (dry_run or out.json or out.quiet)
+        created = created._replace(names=await predecessor_names(app, created.facts.task) if shown else {})
         reference = await task_reference(app, created.facts.task, out) if shown else ""
         warnings = _distinct((*used_up_advisories(created.facts), *resolved.warnings, *schedule_warnings))
         return created._replace(resolved=resolved, warnings=warnings, reference=reference)
@@ -184,7 +212,7 @@ def _show(out: Printer, created: CreatedTask) -> None:
     out.line(_headline(out, created))
     if created.edited is not None:
         show_changes(out, created.edited, created.now)
-    show_schedule(out, facts, created.now, made=True)
+    show_schedule(out, facts, created.now, made=True, names=created.names)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     show_declared(out, task, created.declared)

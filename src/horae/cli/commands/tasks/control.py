@@ -1,4 +1,4 @@
-"""`horae pause`, `resume`, `skip`, `cancel`, `rm`: actions on one task, or on all tasks that match a filter."""
+"""`horae pause`, `resume`, `undo`, `skip`, `cancel`, `rm`: actions on one task, or on all tasks that match a filter."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ....model.policy import MISSED_MODES, MissedMode
 from ....model.task import Task, TaskState, past_of
 from ....schedule import count
 from ....service.query.instants import parse_future_instant
+from ....service.tasks.bulk import BulkReport
+from ....service.tasks.operation_worker import report_of
 from ....wire.tasks import task_json
 from ...command import Command
 from ...messages import messages
@@ -21,7 +23,15 @@ from ...output.formatting import duration_message, full_time, short_duration
 from ...output.printer import Printer
 from ...parameters import INTEGER, Values, one_of
 from ...session.command_session import CommandSession, run_in_session
-from ...task_filter import BulkAction, act_on_many, bulk_options, is_filter, optional_task_argument, task_argument
+from ...task_filter import (
+    BulkAction,
+    act_on_many,
+    bulk_options,
+    is_filter,
+    optional_task_argument,
+    show_report,
+    task_argument,
+)
 
 
 @click.command("pause", cls=Command, asks=True)
@@ -38,7 +48,7 @@ def pause(out: Printer, *, task: str | None, reason: str, until: str | None, fil
 
     if is_filter(task, filters):
         arguments = {"note": reason, **({} if until is None else {"until": until})}
-        act_on_many(out, filters, messages.PAUSE, BulkAction(action, "pause", arguments))
+        act_on_many(out, filters, messages.PAUSE, BulkAction("pause", arguments))
         return
     facts, zone = run_in_session(out, lambda app: _act_on_one(app, task or "", action))
     pause_state = facts.status.pause
@@ -59,11 +69,7 @@ def pause(out: Printer, *, task: str | None, reason: str, until: str | None, fil
 def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters: Values) -> None:
     """Resume a task."""
     if is_filter(task, filters):
-
-        async def action(app: CommandSession, each: Task) -> Facts:
-            return await app.service.tasks.resume(app.principal, each.id, missed or "skip")
-
-        act_on_many(out, filters, messages.RESUME, BulkAction(action, "resume", {"missed": missed or "skip"}))
+        act_on_many(out, filters, messages.RESUME, BulkAction("resume", {"missed": missed or "skip"}))
         return
     before, now = run_in_session(out, lambda app: _find_task(app, task or ""))
     number = missed_while_paused(before, now)
@@ -76,6 +82,19 @@ def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters
     if before.status.state is TaskState.ACTIVE:
         message = out.translate(messages.NOT_PAUSED, name=facts.task.name)
     _show(out, facts, message)
+
+
+@click.command("undo", cls=Command)
+@click.argument("operation", metavar="OPERATION", help="Its id, as the command that did it has printed.")
+def undo(out: Printer, *, operation: str) -> None:
+    """Undo a bulk pause or resume: each task gets the pause that it had before."""
+    show_report(out, messages.UNDO_MANY, run_in_session(out, lambda app: _undo(app, operation)))
+
+
+async def _undo(app: CommandSession, name: str) -> BulkReport:
+    operations = app.service.operations
+    begun = await operations.undo(app.principal, name)
+    return report_of(await operations.wait(app.principal, begun.id))
 
 
 @click.command("skip", cls=Command)
@@ -102,7 +121,7 @@ def cancel(out: Printer, *, task: str | None, filters: Values) -> None:
         return await app.service.tasks.cancel(app.principal, each.id)
 
     if is_filter(task, filters):
-        act_on_many(out, filters, messages.CANCEL, BulkAction(action, "cancel"))
+        act_on_many(out, filters, messages.CANCEL, BulkAction("cancel"))
         return
     facts, _ = run_in_session(out, lambda app: _act_on_one(app, task or "", action))
     _show(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
@@ -110,19 +129,17 @@ def cancel(out: Printer, *, task: str | None, filters: Values) -> None:
 
 @click.command("rm", cls=Command, asks=True)
 @optional_task_argument
+@click.option("--force", is_flag=True, help="Also if other tasks run after it; these are then paused.")
 @bulk_options
-def remove(out: Printer, *, task: str | None, filters: Values) -> None:
+def remove(out: Printer, *, task: str | None, force: bool, filters: Values) -> None:
     """Remove a task and its history."""
-
-    async def action(app: CommandSession, each: Task) -> None:
-        await app.service.tasks.delete(app.principal, each.id)
-
     if is_filter(task, filters):
-        act_on_many(out, filters, messages.REMOVE, BulkAction(action, "delete"), always_asks=True)
+        arguments = {"force": True} if force else {}
+        act_on_many(out, filters, messages.REMOVE, BulkAction("delete", arguments), always_asks=True)
         return
     facts, _ = run_in_session(out, lambda app: _find_task(app, task or ""))
     out.confirm(messages.REMOVE_ONE, name=facts.task.name)
-    run_in_session(out, lambda app: app.service.tasks.delete(app.principal, facts.task.id))
+    run_in_session(out, lambda app: app.service.tasks.delete(app.principal, facts.task.id, force=force))
     if out.json:
         out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
     else:

@@ -9,6 +9,7 @@ import click
 
 from ....model.change import Facts
 from ....schedule import Once, to_json
+from ....schedule.any_of import parts_of
 from ....schedule.describe import describe_schedule
 from ....schedule.preview import make_fires
 from ....service.tasks.advisories import Advisory
@@ -62,7 +63,7 @@ def edit(
             # Parsed here first, so that a refusal can point at the place in the typed text.
             question = Question(when, definition["zone"] or found.task.schedule.zone, out.language, number=1)
             answer = answer_question(question, out.command_settings.base, app.clock.now())
-            if isinstance(answer.schedule, Once):
+            if any(isinstance(part, Once) for part in parts_of(answer.schedule)):
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)
         edits = read_edits(shape)

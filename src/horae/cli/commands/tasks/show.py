@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -47,6 +48,7 @@ from ...output.receipt import (
 from ...output.styled_text import Cell, StyledText
 from ...session.command_session import CommandSession, run_in_session
 from ..runs.show_run import show_run
+from .chain_tree import ChainNode, load_tree, predecessor_names, show_tree, tree_json
 
 _FIRES: Final = 5
 _RUNS: Final = 5
@@ -57,29 +59,38 @@ class TaskDetails(NamedTuple):
     runs: tuple[Run, ...]
     now: datetime
     zone: str
+    names: Mapping[str, str] = {}
+    """Names of the tasks that it runs after, by id."""
+    tree: ChainNode | None = None
 
 
 @click.command("show", cls=Command)
 @click.argument("task", metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run.")
-def show(out: Printer, *, task: str) -> None:
+@click.option("--tree", is_flag=True, help="Show what runs after it, level by level.")
+def show(out: Printer, *, task: str, tree: bool) -> None:
     """Show one task, or one run, in full."""
     if is_run(task):
         show_run(out, task)
         return
-    shown = run_in_session(out, lambda app: _load(app, task))
+    shown = run_in_session(out, lambda app: _load(app, task, tree=tree))
     if out.json:
         out.data(_json(out, shown))
     elif out.quiet:
         out.ids([shown.facts.task.id])
+    elif shown.tree is not None:
+        show_tree(out, shown.tree)
     else:
         _show(out, shown)
 
 
-async def _load(app: CommandSession, name: str) -> TaskDetails:
+async def _load(app: CommandSession, name: str, *, tree: bool) -> TaskDetails:
     facts = await app.service.tasks.find_by_name(app.principal, name)
     runs = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=_RUNS)
     # Read again by id: the result of a search has no lanes.
-    return TaskDetails(await app.service.tasks.get(app.principal, facts.task.id), runs.items, app.clock.now(), app.zone)
+    facts = await app.service.tasks.get(app.principal, facts.task.id)
+    names = await predecessor_names(app, facts.task)
+    chain = await load_tree(app, facts) if tree else None
+    return TaskDetails(facts, runs.items, app.clock.now(), app.zone, names, chain)
 
 
 def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
@@ -92,6 +103,7 @@ def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
         "fires_if_resumed": fires_json(fires_after_resume),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
+        "tree": None if shown.tree is None else tree_json(shown.tree),
     }
 
 
@@ -99,7 +111,7 @@ def _show(out: Printer, shown: TaskDetails) -> None:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone or shown.zone
     out.line((StyledText(task.name, "bold"), "  ", StyledText(task.id, "dim")))
-    show_schedule(out, facts, shown.now, _FIRES)
+    show_schedule(out, facts, shown.now, _FIRES, names=shown.names)
     out.row(out.translate(messages.DOES), escape_hidden(target_line(task.target)))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from ...page import PageRoute
-from . import owners, profile, secrets, sessions, system, tokens, webhooks
+from . import messages, owners, profile, secrets, sessions, system, tokens, webhooks
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
     *profile.ROUTES,
     *owners.ROUTES,
     *tokens.ROUTES,
     *webhooks.ROUTES,
+    *messages.ROUTES,
     *secrets.ROUTES,
     *sessions.ROUTES,
     *system.ROUTES,

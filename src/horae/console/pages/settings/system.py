@@ -1,62 +1,91 @@
-"""Doctor and about: checks of the deployment that this process can make, and what it consists of."""
+"""Doctor and about: the checks of the deployment, and what this process consists of."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 import tzdata
 from starlette.responses import Response
 
 from ....model.accounts.account import TOKEN_RETENTION
-from ....model.accounts.principal import Scope
 from ....model.accounts.session import ABSOLUTE_LIMIT, IDLE_LIMIT
-from ....model.events.webhook import DELIVERY_RETENTION, Webhook
-from ....model.page import MAX_PAGE_SIZE
-from ....observe.health import HealthReport, check_health
-from ....observe.metrics_server import Observability
-from ....service.runs.nodes import NodeState, NodeStatus
-from ....service.runs.overview import Overview
+from ....model.events.webhook import DELIVERY_RETENTION
+from ....ports.doctor import GROUPS, Check, DoctorReport, Grade, Group
 from ....version import __version__
-from ....wire.problems import sentence_of
-from ...formats import format_duration, format_share
 from ...outcomes import Sign
-from ...page import PageRequest, page
+from ...page import PageRequest, form, page
 from .tabs import render_tab
 
-Grade: TypeAlias = Literal["ok", "warning", "error"]
-_SIGNS: Final = {"ok": ("✓", "good"), "warning": ("△", "warn"), "error": ("✕", "bad")}
-_ON_TIME_SHARE: Final = 0.95
+_SIGNS: Final[Mapping[Grade, tuple[str, str]]] = {
+    "error": ("✕", "bad"),
+    "warning": ("△", "warn"),
+    "skipped": ("–", "dim"),
+    "ok": ("✓", "good"),
+}
+_ORDER: Final = {grade: place for place, grade in enumerate(_SIGNS)}
+_PATIENCE_SECONDS: Final = 0.02
+"""A page waits this long for checks; slower ones are shown by the live part when they are ready."""
+_MAX_AGE: Final = timedelta(seconds=30)
 
 
-class Check(NamedTuple):
-    """One check: its sign, a sentence, and where it is not fine, a command or a page that helps."""
+class _Link(NamedTuple):
+    """A page that helps with a check, under the name that the console has for it."""
 
-    name: str
+    path: str
+    text: str
+    query: Mapping[str, str] = {}
+
+
+_LANES: Final = _Link("/lanes", "nav_lanes")
+_NOW: Final = _Link("/", "nav_now")
+_LINKS: Final[Mapping[str, _Link]] = {
+    "nodes": _LANES,
+    "stale_nodes": _LANES,
+    "node_clocks": _LANES,
+    "clock_step": _LANES,
+    "lanes": _LANES,
+    "parked": _LANES,
+    "overdue": _NOW,
+    "stranded": _NOW,
+    "lateness": _NOW,
+    "failed": _Link("/tasks", "nav_tasks", {"q": "state:failed"}),
+    "orphaned": _Link("/tasks", "nav_tasks", {"q": "state:paused"}),
+    "failing": _Link("/tasks", "nav_tasks", {"q": "is:failing"}),
+    "targets": _Link("/runs", "nav_runs", {"q": "state:failed"}),
+    "approvals": _Link("/approvals", "nav_approvals"),
+    "owners": _Link("/settings/owners", "settings_owners"),
+    "webhooks": _Link("/settings/webhooks", "settings_webhooks"),
+    "webhooks_failing": _Link("/settings/webhooks", "settings_webhooks"),
+    "secrets": _Link("/settings/secrets", "settings_secrets"),
+}
+
+
+class CheckRow(NamedTuple):
+    """One check: its sign and sentence, and where it is not fine, how to mend it."""
+
+    id: str
     sign: Sign
     text: str
-    command: str | None = None
-    path: str | None = None
+    fix: str | None
+    command: str | None
+    link: _Link | None
+    checked_at: datetime | None
 
 
 async def show_doctor(request: PageRequest) -> Response:
-    """Run the checks that need no access to the machine of a node; `horae doctor` has the others."""
-    request.viewer.principal.require_scope(Scope.ADMIN)
-    principal, service = request.viewer.principal, request.service
-    health = await _check_health(request)
-    overview = await service.overview.now(principal)
-    nodes = await service.nodes.all(principal)
-    webhooks = (await service.webhooks.page(principal, None, MAX_PAGE_SIZE)).items
-    make = _CheckFactory(request)
-    checks = [
-        *_store_checks(make, health, request),
-        *_node_checks(make, nodes),
-        *_time_checks(make, health, overview, request),
-        *_waiting_checks(make, overview),
-        *_account_checks(make, request, webhooks),
-    ]
-    return render_tab(request, "doctor", {"checks": checks})
+    """Show the newest report, and let the checks be made again in the background when it has become old."""
+    doctor = request.service.doctor
+    report = await doctor.latest(request.viewer.principal, _MAX_AGE, _PATIENCE_SECONDS)
+    groups = [] if report is None else group_rows(request, report)
+    return render_tab(request, "doctor", {"report": report, "groups": groups, "is_running": doctor.is_running})
+
+
+async def check_again(request: PageRequest) -> Response:
+    await request.service.doctor.latest(request.viewer.principal, timedelta(0), _PATIENCE_SECONDS)
+    return request.redirect("/settings/doctor")
 
 
 async def show_about(request: PageRequest) -> Response:
@@ -78,85 +107,32 @@ async def show_about(request: PageRequest) -> Response:
     return render_tab(request, "about", data)
 
 
-async def _check_health(request: PageRequest) -> HealthReport:
-    context = request.context
-    observability: Observability = context.observability
-    probe = observability.observer.write_probe
-    return await check_health(
-        context.service.store,
-        context.clock,
-        probe,
-        tolerance=observability.tolerance,
-        grace=observability.grace,
-    )
+def group_rows(request: PageRequest, report: DoctorReport) -> list[tuple[Group, list[CheckRow]]]:
+    """Return the checks by group, first what needs attention; ids stay the same between reports."""
+    rows: dict[Group, list[CheckRow]] = {group: [] for group in GROUPS}
+    numbers: dict[str, int] = {}
+    worst: dict[Group, int] = {}
+    for check in sorted(report.checks, key=lambda each: _ORDER[each.grade]):
+        worst.setdefault(check.group, _ORDER[check.grade])
+        numbers[check.code] = numbers.get(check.code, 0) + 1
+        rows[check.group].append(_make_row(request, check, f"check-{check.code}-{numbers[check.code]}"))
+    return [(group, rows[group]) for group in sorted(worst, key=lambda each: (worst[each], GROUPS.index(each)))]
 
 
-class _CheckFactory:
-    def __init__(self, request: PageRequest) -> None:
-        self._request = request
-
-    def __call__(
-        self, name: str, grade: Grade, *, command: str | None = None, path: str | None = None, **facts: object
-    ) -> Check:
-        text = self._request.text(f"doctor_{name}", **facts)
-        sign = Sign(*_SIGNS[grade], self._request.text(f"doctor_grade_{grade}"))
-        return Check(name, sign, text, command, path)
-
-
-def _store_checks(make: _CheckFactory, health: HealthReport, request: PageRequest) -> Iterator[Check]:
-    if not health.readiness.store:
-        yield make("store_away", "error", command="horae doctor")
-    elif health.problem is not None:
-        problem = sentence_of(health.problem, request.viewer.language).message
-        yield make("store_read_only", "error", command="horae doctor", problem=problem)
-    else:
-        yield make("store_fine", "ok")
+def _make_row(request: PageRequest, check: Check, row_id: str) -> CheckRow:
+    language = request.viewer.language
+    sign = Sign(*_SIGNS[check.grade], request.text(f"doctor_grade_{check.grade}"))
+    text = check.sentence(language)
+    if check.grade == "ok" or check.fix is None:
+        link = None if check.grade == "ok" else _LINKS.get(check.code)
+        return CheckRow(row_id, sign, text, None, None, link, check.checked_at)
+    # A fix that is nothing but a command is shown as that.
+    shown = None if check.fix.text.en == check.fix.command else check.fix.text.in_language(language)
+    return CheckRow(row_id, sign, text, shown, check.fix.command, _LINKS.get(check.code), check.checked_at)
 
 
-def _node_checks(make: _CheckFactory, nodes: tuple[NodeStatus, ...]) -> Iterator[Check]:
-    live = sum(each.state is NodeState.LIVE for each in nodes)
-    silent = sum(each.state is NodeState.SILENT for each in nodes)
-    yield make("nodes", "ok", number=live) if live else make("no_nodes", "error", command="horae up")
-    if silent:
-        yield make("silent_nodes", "warning", path="/lanes", number=silent)
-
-
-def _time_checks(
-    make: _CheckFactory, health: HealthReport, overview: Overview, request: PageRequest
-) -> Iterator[Check]:
-    yield make("clock", "ok") if health.readiness.clock else make("clock_off", "error", path="/lanes")
-    for step in health.clock_steps:
-        yield make("clock_step", "warning", length=format_duration(abs(step.by), request.viewer.language))
-    share = overview.on_time
-    if share is None:
-        yield make("no_runs", "ok")
-    else:
-        late = format_duration(overview.lateness.p99, request.viewer.language)
-        yield make("lateness", "ok" if share >= _ON_TIME_SHARE else "warning", share=format_share(share), p99=late)
-
-
-def _waiting_checks(make: _CheckFactory, overview: Overview) -> Iterator[Check]:
-    waiting = overview.waiting
-    if waiting.overdue:
-        yield make("overdue", "error", command="horae up", number=waiting.overdue)
-    if waiting.parked:
-        yield make("parked", "warning", path="/lanes", number=waiting.parked)
-    if waiting.stranded:
-        yield make("stranded", "error", command="horae up app.py", number=waiting.stranded)
-    if not any(waiting):
-        yield make("nothing_waits", "ok")
-    closed = [lane.name for lane in overview.lanes if lane.limit == 0]
-    if closed:
-        yield make("closed_lanes", "warning", path="/lanes", names=", ".join(closed[:3]))
-    if overview.needs:
-        yield make("needs", "warning", path="/", number=sum(overview.needs_counts.values()))
-
-
-def _account_checks(make: _CheckFactory, request: PageRequest, webhooks: tuple[Webhook, ...]) -> Iterator[Check]:
-    yield make("key", "ok") if request.service.secrets.has_key else make("no_key", "warning", command="horae doctor")
-    broken = [each for each in webhooks if each.blocked or each.failing_since is not None]
-    if broken:
-        yield make("webhooks", "warning", path="/settings/webhooks", number=len(broken))
-
-
-ROUTES: Final = (page("/settings/doctor", show_doctor), page("/settings/about", show_about))
+ROUTES: Final = (
+    page("/settings/doctor", show_doctor),
+    form("/settings/doctor/again", check_again),
+    page("/settings/about", show_about),
+)

@@ -14,7 +14,7 @@ from ...viewer import Viewer
 
 def tabs_of(viewer: Viewer) -> list[tuple[str, str]]:
     """Return path and name of each tab; owners and the doctor are for admins."""
-    own = [(f"/settings/{name}", name) for name in ("tokens", "webhooks", "secrets", "sessions")]
+    own = [(f"/settings/{name}", name) for name in ("tokens", "webhooks", "messages", "secrets", "sessions")]
     owners = [("/settings/owners", "owners")] if viewer.is_admin else []
     doctor = [("/settings/doctor", "doctor")] if viewer.is_admin else []
     return [("/settings", "profile"), *owners, *own, *doctor, ("/settings/about", "about")]

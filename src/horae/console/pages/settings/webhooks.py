@@ -114,7 +114,7 @@ async def test(request: PageRequest) -> Response:
     """Send a test message and say what the receiver answered."""
     webhook_id = request.request.path_params["webhook"]
     delivery = await request.service.webhooks.test(request.viewer.principal, webhook_id)
-    return _sent(request, delivery)
+    return _report_delivery(request, delivery)
 
 
 async def redeliver(request: PageRequest) -> Response:
@@ -125,7 +125,7 @@ async def redeliver(request: PageRequest) -> Response:
         )
     except FORM_ERRORS as error:
         return await show_one(request, error)
-    return _sent(request, delivery)
+    return _report_delivery(request, delivery)
 
 
 async def rotate(request: PageRequest) -> Response:
@@ -149,7 +149,7 @@ def _secret_page(request: PageRequest, webhook: Webhook, secret: str) -> Respons
     return render_settings(request, "settings/webhook_secret.html", "webhooks", {"webhook": webhook, "secret": secret})
 
 
-def _sent(request: PageRequest, delivery: Delivery) -> Response:
+def _report_delivery(request: PageRequest, delivery: Delivery) -> Response:
     attempt = delivery.attempts[-1]
     text = "settings_webhook_answered" if attempt.ok else "settings_webhook_unanswered"
     answer = attempt.answer if attempt.status is None else f"{attempt.status} {attempt.answer}"

@@ -8,17 +8,18 @@ SELECT number FROM @task_numbers WHERE number >= LAST_INSERT_ID() ORDER BY numbe
 
 -- name: insert_tasks
 INSERT INTO @tasks (
-  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, natural_key, lane, labels, version
+  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, natural_key, lane, labels, version,
+  successors
 ) VALUES {rows};
 INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq IN ({column_1})
 
 -- name: update_task
 UPDATE @tasks SET
   id = $1, owner = $2, name = $3, schedule = $4, target_kind = $5, target_spec = $6, payload = $7, policies = $8,
-  created = $9, natural_key = $10, lane = $11, labels = $12, version = $13
-WHERE seq = $14;
-DELETE FROM @labels WHERE task = $14;
-INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq = $14
+  created = $9, natural_key = $10, lane = $11, labels = $12, version = $13, successors = $14
+WHERE seq = $15;
+DELETE FROM @labels WHERE task = $15;
+INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq = $15
 
 -- name: insert_statuses
 INSERT INTO @task_state (
@@ -41,14 +42,14 @@ ON DUPLICATE KEY UPDATE
 -- name: put_entries
 INSERT INTO @agenda (
   task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, through, span_first,
-  span_last, span_count, waited, in_order, lane, run_id
+  span_last, span_count, waited, in_order, lane, run_id, input, chain
 ) VALUES {rows}
 ON DUPLICATE KEY UPDATE
   kind = VALUES(kind), due = VALUES(due), planned = VALUES(planned), owner = VALUES(owner),
   priority = VALUES(priority), state = VALUES(state), origin = VALUES(origin), attempt = VALUES(attempt),
   forgiven = VALUES(forgiven), deaths = VALUES(deaths), through = VALUES(through), span_first = VALUES(span_first),
   span_last = VALUES(span_last), span_count = VALUES(span_count), waited = VALUES(waited),
-  in_order = VALUES(in_order), lane = VALUES(lane), run_id = VALUES(run_id)
+  in_order = VALUES(in_order), lane = VALUES(lane), run_id = VALUES(run_id), input = VALUES(input), chain = VALUES(chain)
 
 -- name: drop_entries
 DELETE FROM @agenda WHERE task IN ({column_1}) AND (task, slot) IN ({rows})
@@ -91,7 +92,7 @@ INSERT INTO @runs ({row_columns})
 SELECT
   live.id, live.task, live.owner, live.origin, live.planned, live.due, live.attempt, ending.c2, ending.c3, live.token,
   live.node, live.claimed, ending.c4, ending.c5, ending.c6, live.span_first, live.span_last, live.span_count, live.forgiven,
-  live.deaths, live.alone, live.in_order, live.cancel, live.lanes, ending.c7, ending.c8
+  live.deaths, live.alone, live.in_order, live.cancel, live.lanes, ending.c7, ending.c8, live.input, live.chain
 FROM ({selects}) AS ending STRAIGHT_JOIN @live_runs AS live ON live.id = ending.c1;
 DELETE FROM @live_runs WHERE id IN ({column_1})
 
@@ -125,6 +126,7 @@ DELETE line FROM @runs AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.
 DELETE line FROM @live_runs AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.id WHERE run.task = $1;
 DELETE FROM @runs WHERE task = $1;
 DELETE FROM @live_runs WHERE task = $1;
+DELETE FROM @chain_rows WHERE task = $1;
 DELETE FROM @task_state WHERE task = $1;
 DELETE FROM @labels WHERE task = $1;
 DELETE FROM @tasks WHERE seq = $1

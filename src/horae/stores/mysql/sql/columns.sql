@@ -3,7 +3,7 @@
 -- name: entry_columns
 agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.state,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
-agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
+agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id, agenda.input, agenda.chain
 
 -- name: status_columns
 task_state.version, task_state.state, task_state.counted, task_state.failures, task_state.skips_left, task_state.last_end,
@@ -12,22 +12,27 @@ task_state.reason, task_state.ended
 
 -- name: task_columns
 tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
-tasks.policies, tasks.created, tasks.natural_key, tasks.lane, tasks.labels, tasks.version
+tasks.policies, tasks.created, tasks.natural_key, tasks.lane, tasks.labels, tasks.version,
+tasks.successors
 
 -- name: run_columns
 0, run.id, run.task, run.owner, run.origin, run.planned, run.due, run.attempt, run.state, run.reason, run.token,
 run.node, run.claimed, run.started, run.ended, run.deadline, run.span_first, run.span_last, run.span_count, run.forgiven,
-run.deaths, run.alone, run.in_order, run.cancel, run.lanes, run.result, run.error
+run.deaths, run.alone, run.in_order, run.cancel, run.lanes, run.result, run.error, run.input, run.chain
 
 -- name: run_outcome_columns
--- Without result and error.
+-- Without result, error and input.
 0, run.id, run.task, run.owner, run.origin, run.planned, run.due, run.attempt, run.state, run.reason, run.token,
 run.node, run.claimed, run.started, run.ended, run.deadline, run.span_first, run.span_last, run.span_count, run.forgiven,
-run.deaths, run.alone, run.in_order, run.cancel, run.lanes, NULL, NULL
+run.deaths, run.alone, run.in_order, run.cancel, run.lanes, NULL, NULL, NULL, run.chain
 
 -- name: row_columns
 id, task, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, ended, deadline,
-span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
+span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error, input, chain
+
+-- name: chain_row_columns
+chain_rows.task, chain_rows.root, chain_rows.state, chain_rows.planned, chain_rows.attempt, chain_rows.awaited,
+chain_rows.arrivals, chain_rows.updated
 
 -- name: record_columns
 kind, record_key, owner, body, version, expires

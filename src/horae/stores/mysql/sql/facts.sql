@@ -27,10 +27,13 @@ INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name
 -- name: count_lane_slots
 SELECT lane, COUNT(*) FROM @lane_slots WHERE lane IN ($1) GROUP BY lane
 
--- name: lane_use
+-- name: lane_use_and_blocks
+-- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.
 SELECT given.name, (SELECT slot_limit FROM @lanes AS lanes WHERE lanes.name = given.name),
-  (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name)
+  (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name), NULL
 FROM ([[ SELECT $each AS name ]]) AS given
+UNION ALL
+SELECT owner, NULL, NULL, reason FROM @blocked_owners WHERE owner IN ($2)
 
 -- name: number_by_id
 SELECT seq, owner FROM @tasks WHERE id = $1

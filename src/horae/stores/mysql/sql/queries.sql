@@ -29,6 +29,19 @@ FROM @tasks AS tasks STRAIGHT_JOIN @task_state AS task_state ON task_state.task 
 WHERE tasks.owner = $4 AND task_state.failing = 1 AND {task_filter}
 ORDER BY tasks.seq LIMIT $2
 
+-- name: tasks_page_of_cause
+SELECT tasks.seq, task_state.version
+FROM @task_state AS task_state STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = task_state.task
+WHERE task_state.state = 'paused' AND task_state.pause_cause = $11 AND task_state.task > $1 AND {task_filter}
+ORDER BY task_state.task LIMIT $2
+
+-- name: tasks_page_of_cause_and_owner
+-- For an owner with few tasks: those of others that are paused for this cause may be many.
+SELECT tasks.seq, task_state.version
+FROM @tasks AS tasks STRAIGHT_JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = $4 AND task_state.state = 'paused' AND task_state.pause_cause = $11 AND {task_filter}
+ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_page_of_label
 -- also: tasks_page_of_label_and_owner
 SELECT labelled.task, task_state.version
@@ -142,13 +155,13 @@ GROUP BY hour, name HAVING SUM(number) <> 0
 -- name: output_bytes
 SELECT CAST(COALESCE(SUM(size), 0) AS SIGNED) FROM (
   SELECT
-    COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0)
+    COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0) + COALESCE(OCTET_LENGTH(run.input), 0)
       + COALESCE((SELECT SUM(OCTET_LENGTH(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
   FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1
   UNION ALL
   SELECT
-    COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0)
+    COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0) + COALESCE(OCTET_LENGTH(run.input), 0)
       + COALESCE((SELECT SUM(OCTET_LENGTH(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
   FROM @tasks AS tasks STRAIGHT_JOIN @live_runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1

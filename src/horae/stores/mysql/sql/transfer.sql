@@ -21,6 +21,7 @@ SELECT
     ) AS counters
   ),
   (SELECT COUNT(*) FROM @tasks),
+  (SELECT COUNT(*) FROM @chain_rows),
   (SELECT COUNT(*) FROM @runs),
   (SELECT COUNT(*) FROM @lines),
   (SELECT COUNT(*) FROM @events)
@@ -106,3 +107,7 @@ INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows} ON DUPLICATE 
 -- name: import_events
 INSERT INTO @events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows}
 ON DUPLICATE KEY UPDATE number = VALUES(number)
+
+-- name: chain_rows_page
+SELECT {chain_row_columns}, tasks.id FROM @chain_rows AS chain_rows JOIN @tasks AS tasks ON tasks.seq = chain_rows.task
+WHERE (chain_rows.task, chain_rows.root) > ($1, $2) ORDER BY chain_rows.task, chain_rows.root LIMIT $3

@@ -17,6 +17,10 @@ SELECT
         AND NOT EXISTS (SELECT 1 FROM @runs AS run WHERE run.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM @live_runs AS run WHERE run.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = task_state.task)
+        AND NOT EXISTS (
+          SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = task_state.task
+            AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
+        )
       ORDER BY ended LIMIT $2
     ) AS old_tasks
   ),
@@ -29,7 +33,8 @@ SELECT
     )
   ),
   (SELECT last FROM @numbering),
-  EXISTS (SELECT 1 FROM @counter_deltas)
+  EXISTS (SELECT 1 FROM @counter_deltas),
+  EXISTS (SELECT 1 FROM @chain_rows WHERE updated < $1)
 
 -- name: tasks_over_run_limit
 -- Counts a range of task numbers at a time: counting the whole ledger may take minutes.
@@ -69,6 +74,10 @@ WHERE task IN ($1) AND state IN ('completed', 'failed', 'cancelled') AND ended <
   AND NOT EXISTS (SELECT 1 FROM @runs AS run WHERE run.task = task_state.task)
   AND NOT EXISTS (SELECT 1 FROM @live_runs AS run WHERE run.task = task_state.task)
   AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = task_state.task)
+        AND NOT EXISTS (
+          SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = task_state.task
+            AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
+        )
 
 -- name: drop_runs
 DELETE FROM @runs WHERE task IN ($1) AND planned <= $2^ AND (task, planned, attempt, origin) IN ($1+2+3+4)
@@ -153,7 +162,7 @@ SELECT lane, CAST(SUM(taken) AS SIGNED), CAST(SUM(live) AS SIGNED) FROM (
 
 -- name: tasks_without_work
 SELECT tasks.id FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
-WHERE task_state.state = 'active'
+WHERE task_state.state = 'active' AND tasks.schedule NOT LIKE '{"kind":"after"%'
   AND NOT EXISTS (SELECT 1 FROM @live_runs AS run WHERE run.task = tasks.seq)
   AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = tasks.seq)
 ORDER BY tasks.id
@@ -175,3 +184,6 @@ SELECT owner, name, CAST(SUM(recorded) AS SIGNED), CAST(SUM(actual) AS SIGNED) F
 -- name: runs_live_and_ended
 SELECT live.id FROM @live_runs AS live JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin
+
+-- name: drop_chain_rows
+DELETE FROM @chain_rows WHERE updated < $1 ORDER BY updated LIMIT $2

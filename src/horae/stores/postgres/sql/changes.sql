@@ -7,18 +7,19 @@ SELECT nextval('@task_numbers') FROM generate_series(1, $1::integer)
 
 -- name: insert_tasks
 INSERT INTO @tasks (
-  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, key, lane, labels, version
+  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, key, lane, labels, version,
+  successors
 )
 SELECT * FROM unnest(
   $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[],
-  $10::text::bigint[], $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bigint[]
+  $10::text::bigint[], $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bigint[], $15::text::text[]
 )
 
 -- name: update_task
 UPDATE @tasks SET
   id = $1, owner = $2, name = $3, schedule = $4, target_kind = $5, target_spec = $6, payload = $7, policies = $8,
-  created = $9, key = $10, lane = $11, labels = $12, version = $13
-WHERE seq = $14
+  created = $9, key = $10, lane = $11, labels = $12, version = $13, successors = $14
+WHERE seq = $15
 
 -- name: insert_statuses
 INSERT INTO @task_state (
@@ -48,19 +49,19 @@ WHERE task_state.task = given.task
 -- name: put_entries
 INSERT INTO @agenda (
   task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, through, span_first,
-  span_last, span_count, waited, in_order, lane, run_id
+  span_last, span_count, waited, in_order, lane, run_id, input, chain
 )
 SELECT * FROM unnest(
   $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::text[], $7::text::integer[], $8::text::smallint[],
   $9::text::text[], $10::text::integer[], $11::text::integer[], $12::text::integer[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[],
-  $16::text::bigint[], $17::text::smallint[], $18::text::smallint[], $19::text::text[], $20::text::text[]
+  $16::text::bigint[], $17::text::smallint[], $18::text::smallint[], $19::text::text[], $20::text::text[], $21::text::text[], $22::text::text[]
 )
 ON CONFLICT (task, slot) DO UPDATE SET
   kind = excluded.kind, due = excluded.due, planned = excluded.planned, owner = excluded.owner,
   priority = excluded.priority, state = excluded.state, origin = excluded.origin, attempt = excluded.attempt,
   forgiven = excluded.forgiven, deaths = excluded.deaths, through = excluded.through, span_first = excluded.span_first,
   span_last = excluded.span_last, span_count = excluded.span_count, waited = excluded.waited,
-  in_order = excluded.in_order, lane = excluded.lane, run_id = excluded.run_id
+  in_order = excluded.in_order, lane = excluded.lane, run_id = excluded.run_id, input = excluded.input, chain = excluded.chain
 
 -- name: drop_entries
 DELETE FROM @agenda USING unnest($1::text::bigint[], $2::text::text[]) AS dropped (task, slot)
@@ -100,7 +101,7 @@ SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
-  $24::text::text[], $25::text::text[], $26::text::text[]
+  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::text[], $28::text::text[]
 ) AS new_run ({row_columns})
 WHERE (
   SELECT 1 FROM @runs WHERE runs.task = new_run.task AND runs.planned = new_run.planned AND runs.attempt = new_run.attempt
@@ -116,7 +117,7 @@ SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
-  $24::text::text[], $25::text::text[], $26::text::text[]
+  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::text[], $28::text::text[]
 )
 ON CONFLICT (id) DO UPDATE SET
   state = excluded.state, reason = excluded.reason, token = excluded.token, node = excluded.node,
@@ -136,7 +137,7 @@ WITH removed_live_runs AS (
     live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, ending.state, ending.reason,
     live_runs.token, live_runs.node, live_runs.claimed, ending.started, ending.ended, ending.deadline, live_runs.span_first, live_runs.span_last,
     live_runs.span_count, live_runs.forgiven, live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, ending.result,
-    ending.error
+    ending.error, live_runs.input, live_runs.chain
 )
 INSERT INTO @runs ({row_columns}) SELECT * FROM removed_live_runs
 
@@ -149,7 +150,7 @@ SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
-  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
+  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::text[], $28::text::text[], $29::text::smallint[]
 ) AS new_run ({row_columns}, stray)
 WHERE NOT EXISTS (
   SELECT 1 FROM @live_runs WHERE live_runs.task = new_run.task AND live_runs.planned = new_run.planned AND live_runs.attempt = new_run.attempt
@@ -191,5 +192,6 @@ WITH
   ),
   deleted_runs AS (DELETE FROM @runs WHERE task = $1),
   deleted_live_runs AS (DELETE FROM @live_runs WHERE task = $1),
+  deleted_chain_rows AS (DELETE FROM @chain_rows WHERE task = $1),
   deleted_status AS (DELETE FROM @task_state WHERE task = $1)
 DELETE FROM @tasks WHERE seq = $1

@@ -28,10 +28,14 @@ INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
 -- name: count_lane_slots
 SELECT lane, count(*) FROM @lane_slots WHERE lane = ANY ((SELECT $1::text::text[])::text[]) GROUP BY lane
 
--- name: lane_use
+-- name: lane_use_and_blocks
+-- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.
 SELECT
-  name, (SELECT slot_limit FROM @lanes WHERE lanes.name = given.name), (SELECT count(*) FROM @lane_slots WHERE lane = given.name)
+  name, (SELECT slot_limit FROM @lanes WHERE lanes.name = given.name), (SELECT count(*) FROM @lane_slots WHERE lane = given.name),
+  NULL::text
 FROM unnest($1::text::text[]) AS given (name)
+UNION ALL
+SELECT owner, NULL, NULL, reason FROM @blocked_owners WHERE owner = ANY ((SELECT $2::text::text[])::text[])
 
 -- name: number_by_id
 SELECT seq, owner FROM @tasks WHERE id = $1

@@ -13,7 +13,7 @@ SELECT
   {entry_columns},
   tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec,
   CASE WHEN octet_length(tasks.payload) <= 8192 THEN tasks.payload END,
-  tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.version,
+  tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.version, tasks.successors,
   {status_columns},
   (SELECT 1 FROM @live_runs WHERE live_runs.task = agenda.task LIMIT 1) IS NOT NULL,
   (SELECT count(*) FROM @agenda AS entries_of_task WHERE entries_of_task.task = agenda.task)
@@ -139,14 +139,14 @@ WITH
     RETURNING
       live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, live_runs.token, live_runs.node,
       live_runs.claimed, confirmed.started, confirmed.ended, live_runs.span_first, live_runs.span_last, live_runs.span_count, live_runs.forgiven,
-      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, confirmed.result, confirmed.task_id,
+      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, confirmed.result, live_runs.input, confirmed.task_id,
       confirmed.first_place, confirmed.stays_active
   ),
   inserted_runs AS (
     INSERT INTO @runs ({row_columns})
     SELECT
       id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
-      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
+      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL, input, NULL
     FROM removed_live_runs
   ),
   inserted_deltas AS (
@@ -239,14 +239,14 @@ WITH
     RETURNING
       live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, live_runs.token, live_runs.node,
       live_runs.claimed, ending.started, ending.ended, live_runs.span_first, live_runs.span_last, live_runs.span_count, live_runs.forgiven,
-      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, ending.result, ending.task_id,
+      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, ending.result, live_runs.input, ending.task_id,
       ending.first_place, ending.stays_active
   ),
   inserted_runs AS (
     INSERT INTO @runs ({row_columns})
     SELECT
       id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
-      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
+      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL, input, NULL
     FROM removed_live_runs
   ),
   inserted_deltas AS (

@@ -25,6 +25,17 @@ SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.
 WHERE tasks.owner = $4 AND task_state.state = 'active' AND task_state.failures > 0 AND {task_filter}
 ORDER BY tasks.seq LIMIT $2
 
+-- name: tasks_page_of_cause
+SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
+WHERE task_state.state = 'paused' AND task_state.pause_cause = $11 AND task_state.task > $1 AND {task_filter}
+ORDER BY task_state.task LIMIT $2
+
+-- name: tasks_page_of_cause_and_owner
+-- For an owner with few tasks: those of others that are paused for this cause may be many.
+SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = $4 AND task_state.state = 'paused' AND task_state.pause_cause = $11 AND {task_filter}
+ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_page_of_label
 -- also: tasks_page_of_label_and_owner
 -- The inner ORDER BY makes the planner start from the label, whatever it estimates for the number of its tasks.
@@ -144,13 +155,13 @@ GROUP BY hour, name HAVING sum(number) <> 0
 -- name: output_bytes
 SELECT coalesce(sum(size), 0)::bigint FROM (
   SELECT
-    coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0)
+    coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0) + coalesce(octet_length(run.input), 0)
       + coalesce((SELECT sum(octet_length(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
   FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1
   UNION ALL
   SELECT
-    coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0)
+    coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0) + coalesce(octet_length(run.input), 0)
       + coalesce((SELECT sum(octet_length(line.text)) FROM @lines AS line WHERE line.run_id = run.id), 0) AS size
   FROM @tasks JOIN @live_runs AS run ON run.task = tasks.seq
   WHERE tasks.owner = $1

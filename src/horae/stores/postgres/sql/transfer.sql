@@ -21,6 +21,7 @@ SELECT
     ) AS counters
   ),
   (SELECT count(*) FROM @tasks),
+  (SELECT count(*) FROM @chain_rows),
   (SELECT count(*) FROM @runs),
   (SELECT count(*) FROM @lines),
   (SELECT count(*) FROM @events) + (SELECT coalesce(sum(size - removed), 0) FROM @packed_events)::bigint
@@ -111,7 +112,7 @@ SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
-  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
+  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::text[], $28::text::text[], $29::text::smallint[]
 ) AS imported ({row_columns}, stray)
 WHERE NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.id = imported.id)
 ON CONFLICT DO NOTHING
@@ -138,3 +139,7 @@ WITH
 INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
 SELECT first - 4611686018427387904, place, kind, at, owner, task_id, run_id, detail FROM imported
 ON CONFLICT DO NOTHING
+
+-- name: chain_rows_page
+SELECT {chain_row_columns}, tasks.id FROM @chain_rows JOIN @tasks ON tasks.seq = chain_rows.task
+WHERE (chain_rows.task, chain_rows.root) > ($1::bigint, $2::text) ORDER BY chain_rows.task, chain_rows.root LIMIT $3

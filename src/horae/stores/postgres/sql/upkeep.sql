@@ -17,6 +17,10 @@ SELECT
         AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = task_state.task)
+        AND NOT EXISTS (
+          SELECT 1 FROM @tasks WHERE tasks.seq = task_state.task
+            AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
+        )
       ORDER BY ended LIMIT $2
     ) AS old_tasks
   ),
@@ -32,7 +36,8 @@ SELECT
     WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= $1), 9223372036854775807)
   ),
   (SELECT last FROM @numbering),
-  EXISTS (SELECT 1 FROM @counter_deltas)
+  EXISTS (SELECT 1 FROM @counter_deltas),
+  EXISTS (SELECT 1 FROM @chain_rows WHERE updated < $1)
 
 -- name: tasks_over_run_limit
 -- Counts a range of task numbers at a time: counting the whole ledger may take minutes.
@@ -80,6 +85,10 @@ WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) AND state IN ('complete
   AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task)
   AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = task_state.task)
   AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = task_state.task)
+        AND NOT EXISTS (
+          SELECT 1 FROM @tasks WHERE tasks.seq = task_state.task
+            AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
+        )
 
 -- name: drop_runs
 DELETE FROM @runs USING unnest(
@@ -208,7 +217,7 @@ SELECT lane, sum(taken)::bigint, sum(live)::bigint FROM (
 
 -- name: tasks_without_work
 SELECT tasks.id FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
-WHERE task_state.state = 'active'
+WHERE task_state.state = 'active' AND tasks.schedule NOT LIKE '{"kind":"after"%'
   AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = tasks.seq)
   AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = tasks.seq)
 ORDER BY tasks.id
@@ -230,3 +239,8 @@ SELECT owner, name, sum(recorded)::bigint, sum(actual)::bigint FROM (
 -- name: runs_live_and_ended
 SELECT live_runs.id FROM @live_runs JOIN @runs ON runs.task = live_runs.task AND runs.planned = live_runs.planned
   AND runs.attempt = live_runs.attempt AND runs.origin = live_runs.origin
+
+-- name: drop_chain_rows
+DELETE FROM @chain_rows WHERE (task, root) IN (
+  SELECT task, root FROM @chain_rows WHERE updated < $1 ORDER BY updated LIMIT $2
+)

@@ -5,13 +5,14 @@ SELECT seq FROM sqlite_sequence WHERE name = 'tasks'
 
 -- name: insert_tasks
 INSERT INTO tasks (
-  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, key, lane, labels, version
+  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, key, lane, labels, version,
+  successors
 ) VALUES {rows}
 
 -- name: update_task
 UPDATE tasks SET
   id = ?, owner = ?, name = ?, schedule = ?, target_kind = ?, target_spec = ?, payload = ?, policies = ?, created = ?,
-  key = ?, lane = ?, labels = ?, version = ?
+  key = ?, lane = ?, labels = ?, version = ?, successors = ?
 WHERE seq = ?
 
 -- name: insert_statuses
@@ -29,7 +30,7 @@ REPLACE INTO task_state (
 -- name: put_entries
 REPLACE INTO agenda (
   task, slot, kind, due, planned, owner, priority, state, origin, attempt, forgiven, deaths, through, span_first,
-  span_last, span_count, waited, in_order, lane, run_id
+  span_last, span_count, waited, in_order, lane, run_id, input, chain
 ) VALUES {rows}
 
 -- name: drop_entries
@@ -100,6 +101,9 @@ DELETE FROM runs WHERE task = ?
 
 -- name: delete_entries_of_tasks
 DELETE FROM agenda WHERE task IN carray(?)
+
+-- name: delete_chain_rows
+DELETE FROM chain_rows WHERE task = ?
 
 -- name: delete_status
 DELETE FROM task_state WHERE task = ?

@@ -13,10 +13,13 @@ SELECT {entry_columns} FROM agenda WHERE task IN carray(?) ORDER BY task, slot
 -- name: live_runs
 SELECT {run_columns} FROM runs INDEXED BY runs_live_of_task WHERE live = 1 AND task IN carray(?) ORDER BY id
 
--- name: lane_use
+-- name: lane_use_and_blocks
+-- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.
 SELECT
-  value, (SELECT slot_limit FROM lanes WHERE name = value), (SELECT count(*) FROM lane_slots WHERE lane = value)
-FROM carray(?)
+  value, (SELECT slot_limit FROM lanes WHERE name = value), (SELECT count(*) FROM lane_slots WHERE lane = value), NULL
+FROM carray(?1)
+UNION ALL
+SELECT owner, NULL, NULL, reason FROM blocked_owners WHERE owner IN carray(?2)
 
 -- name: limits_and_blocks_of_owners
 -- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.

@@ -92,6 +92,20 @@ WHERE tasks.owner = ?4 AND tasks.seq > ?1 AND task_state.state = 'active' AND ta
   AND {task_filter}
 ORDER BY tasks.seq LIMIT ?2
 
+-- name: tasks_page_of_cause
+SELECT tasks.seq, task_state.version
+FROM task_state INDEXED BY task_state_pause_cause CROSS JOIN tasks ON tasks.seq = task_state.task
+WHERE task_state.state = 'paused' AND task_state.pause_cause = ?11 AND task_state.task > ?1 AND {task_filter}
+ORDER BY task_state.task LIMIT ?2
+
+-- name: tasks_page_of_cause_and_owner
+-- For an owner with few tasks: those of others that are paused for this cause may be many.
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_owner CROSS JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.owner = ?4 AND tasks.seq > ?1 AND task_state.state = 'paused' AND task_state.pause_cause = ?11
+  AND {task_filter}
+ORDER BY tasks.seq LIMIT ?2
+
 -- name: tasks_of_owner_and_in_states
 SELECT
   (SELECT coalesce(sum(number), 0) FROM counters WHERE hour = 0 AND owner = ?1 AND name LIKE 'state:%'),
@@ -147,7 +161,7 @@ WHERE hour IN carray(?1) AND owner = ?2 AND number <> 0
 -- name: output_bytes
 -- octet_length of a column reads the size alone, not the pages of a long text.
 SELECT coalesce(sum(
-  coalesce(octet_length(runs.result), 0) + coalesce(octet_length(runs.error), 0)
+  coalesce(octet_length(runs.result), 0) + coalesce(octet_length(runs.error), 0) + coalesce(octet_length(runs.input), 0)
     + coalesce((SELECT sum(octet_length(lines.text)) FROM lines WHERE lines.run_id = runs.id), 0)
 ), 0)
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq

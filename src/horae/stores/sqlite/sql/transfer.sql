@@ -11,6 +11,7 @@ SELECT
   (SELECT count(*) FROM nodes),
   (SELECT count(*) FROM counters WHERE number <> 0),
   (SELECT count(*) FROM tasks),
+  (SELECT count(*) FROM chain_rows),
   (SELECT count(*) FROM runs) - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1),
   (SELECT count(*) FROM lines),
   (SELECT count(*) FROM events)
@@ -81,3 +82,7 @@ INSERT INTO lines (run_id, number, at, level, text) VALUES {rows} ON CONFLICT DO
 
 -- name: import_events
 INSERT INTO events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows} ON CONFLICT DO NOTHING
+
+-- name: chain_rows_page
+SELECT {chain_row_columns}, tasks.id FROM chain_rows JOIN tasks ON tasks.seq = chain_rows.task
+WHERE (chain_rows.task, chain_rows.root) > (?, ?) ORDER BY chain_rows.task, chain_rows.root LIMIT ?

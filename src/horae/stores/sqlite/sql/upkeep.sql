@@ -16,6 +16,10 @@ SELECT
       WHERE ended < ?1 AND state IN ('completed', 'failed', 'cancelled')
         AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
+        AND NOT EXISTS (
+          SELECT 1 FROM tasks WHERE tasks.seq = task_state.task
+            AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
+        )
       ORDER BY ended LIMIT ?2
     )
   ),
@@ -25,7 +29,8 @@ SELECT
     WHERE number < coalesce((SELECT min(number) FROM oldest_events WHERE at >= ?1), 9223372036854775807)
   ),
   coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0),
-  0
+  0,
+  EXISTS (SELECT 1 FROM chain_rows WHERE updated < ?1)
 
 -- name: tasks_over_run_limit
 SELECT task FROM runs INDEXED BY runs_of_task WHERE task > ?1 AND task <= ?4
@@ -53,6 +58,10 @@ SELECT task, state, (SELECT owner FROM tasks WHERE tasks.seq = task_state.task) 
 WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND ended < ?
   AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = task_state.task)
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = task_state.task)
+        AND NOT EXISTS (
+          SELECT 1 FROM tasks WHERE tasks.seq = task_state.task
+            AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
+        )
 
 -- name: surplus_runs
 -- The oldest ended runs beyond the newest ?2.
@@ -114,7 +123,7 @@ SELECT lane, sum(taken), sum(live_runs) FROM (
 
 -- name: tasks_without_work
 SELECT tasks.id FROM tasks JOIN task_state ON task_state.task = tasks.seq
-WHERE task_state.state = 'active'
+WHERE task_state.state = 'active' AND tasks.schedule NOT LIKE '{"kind":"after"%'
   AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live_of_task WHERE runs.live = 1 AND runs.task = tasks.seq)
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
 ORDER BY tasks.id
@@ -128,3 +137,8 @@ SELECT owner, name, sum(recorded), sum(actual) FROM (
   UNION ALL
   SELECT '', 'state:' || state, 0, count(*) FROM task_state GROUP BY state
 ) GROUP BY owner, name HAVING sum(recorded) <> sum(actual) ORDER BY owner, name
+
+-- name: drop_chain_rows
+DELETE FROM chain_rows WHERE (task, root) IN (
+  SELECT task, root FROM chain_rows WHERE updated < ? ORDER BY updated LIMIT ?
+)

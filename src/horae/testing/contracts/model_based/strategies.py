@@ -14,8 +14,9 @@ from ....model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policie
 from ....model.reason import Reason
 from ....model.record import Record, RecordWrite
 from ....model.route import route_of
+from ....model.run_input import RunInput
 from ....model.task import Target
-from ....schedule import Cron, Every, Now, Once, Schedule
+from ....schedule import AnyOf, Cron, Every, Now, Once, Schedule
 from ...factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND
 
 _TARGET: Final = Target("function", '{"name":"garden.water"}')
@@ -62,6 +63,13 @@ schedules: Final[st.SearchStrategy[Schedule]] = st.one_of(
     st.builds(Cron, st.sampled_from(("*/5 * * * *", "0 * * * *", "30 2 * * *")), zone=st.just("Europe/Berlin")),
     st.builds(Once, at=st.sampled_from((NOON, NOON + MINUTE, NOON + DAY))),
     st.just(Now()),
+    st.builds(
+        AnyOf,
+        st.just((Every(interval=MINUTE), Cron("*/5 * * * *"), Once(at=NOON + HOUR))),
+        zone=st.just("Europe/Berlin"),
+        repeat=st.sampled_from((None, 3)),
+        jitter=st.sampled_from((None, 2 * SECOND)),
+    ),
 )
 
 policies: Final = st.builds(
@@ -69,13 +77,19 @@ policies: Final = st.builds(
     missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.sampled_from((None, HOUR)), st.sampled_from((2, 100))),
     overlap=st.sampled_from(OVERLAPS),
     retry=st.builds(
-        RetryPolicy, st.sampled_from((1, 3, None)), st.sampled_from((timedelta(0), MINUTE)), st.just(2.0), st.just(HOUR)
+        RetryPolicy,
+        st.sampled_from((1, 3, None)),
+        st.sampled_from((timedelta(0), MINUTE)),
+        st.just(2.0),
+        st.just(HOUR),
+        superseded_by_next=st.booleans(),
     ),
     give_up_after=st.sampled_from((None, 1, 2)),
     max_duration=st.sampled_from((None, 10 * MINUTE)),
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.sampled_from((0, 0, -5, 50)),
     notify_after=st.sampled_from((0, 1, 2, 3)),
+    start_within=st.sampled_from((None, None, MINUTE, HOUR)),
 )
 
 labels: Final = st.sampled_from((None, {"source": "import"}, {"source": "web", "room": "a"}, {"room": "a"}))
@@ -91,6 +105,10 @@ drafts: Final = st.builds(
     key=st.sampled_from((None, None, None, *KEYS)),
     lane=st.sampled_from((None, None, "narrow", "wide")),
     labels=labels,
+)
+
+inputs: Final = st.sampled_from(
+    (None, None, RunInput("replace", '{"a":1}'), RunInput("merge", '{"b":null,"漢":"字"}', "bot"))
 )
 
 outcomes: Final[st.SearchStrategy[Outcome]] = st.one_of(

@@ -17,6 +17,9 @@ from ....model.change import Change, ControlDecision, Facts
 from ....model.ids import ENTROPY_BYTES, make_id
 from ....model.policy import MISSED_MODES, MissedMode
 from ....model.record import RecordWrite
+from ....model.run_input import RunInput
+from ....schedule import After, Link
+from ....schedule.after import MODE_CHOICES, ON_CHOICES, Mode, On
 from ...decisions import fail
 from ...factories import DAY, HOUR, NOON
 from .machine_state import MachineState
@@ -25,6 +28,7 @@ from .strategies import (
     KEYS,
     OWNERS,
     drafts,
+    inputs,
     numbers,
     optional_records,
 )
@@ -36,6 +40,8 @@ _CONTROLS: Final[tuple[Callable[[Facts, datetime], Change], ...]] = (
     control.run_now,
     control.cancel,
     control.delete,
+    lambda facts, now: control.delete(facts, now, force=True),
+    lambda facts, now: control.run_now(facts, now, fires=False),
     edit.replan,
     lambda facts, _: control.skip_next(facts, 2),
     lambda *_: fail(),
@@ -60,6 +66,25 @@ class TaskRules(MachineState):
             except Refusal:
                 self._task_ids.pop()
         self._call_both(lambda side: side.store.add(changes))
+
+    @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
+    @rule(
+        predecessors=st.lists(numbers, min_size=1, max_size=3),
+        on=st.sampled_from(ON_CHOICES),
+        mode=st.sampled_from(MODE_CHOICES),
+        draft=drafts,
+    )
+    def add_after(self, predecessors: list[int], on: On, mode: Mode, draft: Draft) -> None:
+        """Add a task that runs after others; those of another owner are refused, as are joins of several roots."""
+        schedule = After(tuple(Link(each, on) for each in sorted(set(map(self._some_task, predecessors)))), mode)
+        change = plan(draft._replace(schedule=schedule, key=None, past=None), self._new_id(), self._now)
+        self._call_both(lambda side: side.store.add([change]))
+
+    @rule(number=numbers, predecessor=numbers)
+    def run_after(self, number: int, predecessor: int) -> None:
+        """Let a task run after another one from now on; a cycle is refused."""
+        now, schedule = self._now, After((Link(self._some_task(predecessor), "ended"),))
+        self._change(number, lambda facts: edit.edit(facts, facts.task._replace(schedule=schedule), now))
 
     @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
     @rule(draft=drafts, owner=st.sampled_from(OWNERS), key=st.sampled_from(KEYS), attached=optional_records)
@@ -107,10 +132,14 @@ class TaskRules(MachineState):
         now = self._now
         self._change(number, lambda facts: edit.edit(facts, build_task(draft, facts.task.id, now), now))
 
-    @rule(number=numbers, back=st.sampled_from((HOUR, DAY)), before=st.integers(0, 2))
-    def backfill(self, number: int, back: timedelta, before: int) -> None:
+    @rule(number=numbers, back=st.sampled_from((HOUR, DAY)), before=st.integers(0, 2), given=inputs)
+    def backfill(self, number: int, back: timedelta, before: int, given: RunInput | None) -> None:
         now = self._now
-        self._change(number, lambda facts: edit.backfill(facts, now - back, now, now, before))
+        self._change(number, lambda facts: edit.backfill(facts, now - back, now, now, before, given))
+
+    @rule(number=numbers, given=inputs)
+    def run_with_input(self, number: int, given: RunInput | None) -> None:
+        self._change(number, partial(control.run_now, now=self._now, given=given))
 
     @rule(number=numbers, run=numbers)
     def cancel_run(self, number: int, run: int) -> None:

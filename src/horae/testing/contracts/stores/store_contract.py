@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .claims.backlog import BacklogContract
+from .claims.chains import ChainsContract
 from .claims.claims import ClaimsContract
 from .claims.decision_facts import DecisionFactsContract
 from .claims.fencing import FencingContract
@@ -10,6 +11,8 @@ from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
 from .claims.routes import RoutesContract
 from .claims.run_deduplication import RunDeduplicationContract
+from .claims.run_inputs import RunInputContract
+from .claims.start_deadlines import StartDeadlineContract
 from .reads.counts import CountsContract
 from .reads.events import EventsContract
 from .reads.id_prefixes import IdPrefixContract
@@ -37,7 +40,10 @@ class StoreContract(
     AtomicityContract,
     AttachedRecordsContract,
     RunDeduplicationContract,
+    RunInputContract,
     LanesContract,
+    StartDeadlineContract,
+    ChainsContract,
     NodesContract,
     TasksContract,
     TaskKeysContract,

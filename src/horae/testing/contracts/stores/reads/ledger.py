@@ -163,6 +163,6 @@ class LedgerContract(Contract):
         task = a_task()
         runs = [an_ended_run(task, attempt=attempt, origin=origin) for origin in Origin for attempt in (1, 2)]
         await store.add([a_new_task(task, runs=runs)])
-        assert len(await _listed(store)) == len(runs) == 6
+        assert len(await _listed(store)) == len(runs) == 8
         for run in runs:
             assert await store.run(run.id, "ada") == run

@@ -9,7 +9,7 @@ from .....model.change import NOTHING, Change, Facts
 from .....model.entry import EntryState
 from .....model.lane import LaneUse
 from .....model.limits import BULK_TASKS, PAYLOAD_BYTES
-from .....model.task import NEW_TASK_STATUS, Target, Task, TaskState, TaskStatus
+from .....model.task import NEW_TASK_STATUS, Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from .....ports.full_store import FullStore
 from .....ports.store import TaskFilter
 from ....decisions import always, fail
@@ -290,3 +290,30 @@ class TasksContract(Contract):
         await store.change(tasks[3].id, None, always(Change(status=TaskStatus(failures=1))))
         assert await _listed(store, failing) == _ids(tasks[2], tasks[3], tasks[4])
         assert await store.count_tasks(failing._replace(owner="ada"), 100) == 2
+
+    async def test_paused_tasks_are_found_by_cause_among_many(self, store: FullStore) -> None:
+        owners = ("ada", "bob", "ada")
+        causes = [PauseCause.REQUESTED] * 300
+        causes[250], causes[299] = PauseCause.AWAITING_APPROVAL, PauseCause.ORPHANED
+        tasks = [a_task(owner=owners[place % 3], name=f"task {place}") for place in range(300)]
+        paused = [TaskStatus(TaskState.PAUSED, pause=Pause(NOON, cause)) for cause in causes]
+        await store.add([a_new_task(task, status=each) for task, each in zip(tasks, paused, strict=True)])
+        waiting = TaskFilter(pause_cause=PauseCause.AWAITING_APPROVAL)
+        assert await _listed(store, waiting) == _ids(tasks[250])
+        assert await _listed(store, waiting._replace(owner="bob")) == _ids(tasks[250])
+        assert await _listed(store, waiting._replace(owner="ada")) == []
+        assert await _listed(store, waiting._replace(name="task 250")) == _ids(tasks[250])
+        assert await _listed(store, waiting._replace(text="task 9")) == []
+        assert await _listed(store, waiting._replace(states=frozenset({TaskState.ACTIVE}))) == []
+        assert await _listed(store, waiting._replace(failing=True)) == []
+        assert await _listed(store, TaskFilter(pause_cause=PauseCause.ORPHANED)) == _ids(tasks[299])
+        requested = TaskFilter(pause_cause=PauseCause.REQUESTED)
+        kept = [task for task, cause in zip(tasks, causes, strict=True) if cause is PauseCause.REQUESTED]
+        assert await _listed(store, requested, size=40) == _ids(*kept)
+        assert (await store.count_tasks(requested, 1_000), await store.count_tasks(waiting, 1_000)) == (298, 1)
+        await store.change(tasks[250].id, None, always(Change(status=TaskStatus())))
+        ended = TaskStatus(TaskState.CANCELLED, ended=NOON)
+        await store.change(tasks[299].id, None, always(Change(status=ended)))
+        await store.change(tasks[7].id, None, always(Change(status=paused[250])))
+        assert await _listed(store, waiting) == _ids(tasks[7])
+        assert await _listed(store, TaskFilter(pause_cause=PauseCause.ORPHANED)) == []

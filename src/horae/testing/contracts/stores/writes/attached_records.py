@@ -8,11 +8,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from .....errors import Conflict
+from .....lifecycle.control import pause, restore_pause
+from .....model.accounts.pause_change import (
+    PAUSE_CHANGE_KIND,
+    PAUSE_CHANGE_RETENTION,
+    PauseChange,
+    first_key,
+    pause_change,
+    pause_change_from,
+    pause_change_record,
+)
 from .....model.change import Change, Facts
 from .....model.reason import Reason
 from .....model.record import Record, RecordWrite
 from .....model.run import Run
-from .....model.task import Task
+from .....model.task import NEW_TASK_STATUS, Pause, PauseCause, Task
 from .....ports.full_store import FullStore
 from ....decisions import always, fail, lose, start_everything, succeed
 from ....factories import HOUR, NODE, NOON, a_new_task, a_node, a_run, a_settlement, a_task, an_entry, an_event
@@ -21,6 +31,17 @@ from ..setup import add_tasks, claim, get_facts, read_all
 
 _KIND: Final = "note"
 _MANY: Final = 100
+
+
+async def _read_changes(store: FullStore, operation: str) -> list[Record]:
+    """Read the records of one operation, page by page, in the range of their keys."""
+    found: list[Record] = []
+    after: str | None = first_key(operation)
+    while after is not None and after.startswith(first_key(operation)):
+        page = await store.records(PAUSE_CHANGE_KIND, None, after, 25)
+        found += [record for record in page.items if record.key.startswith(first_key(operation))]
+        after = page.after
+    return found
 
 
 class _Setup(NamedTuple):
@@ -193,6 +214,46 @@ class AttachedRecordsContract(Contract):
         assert await _list_notes(store) == (Record(_KIND, "replaced", "bob", "2", 2, NOON),)
         await _catch_conflict(_change(store, setup, (RecordWrite(_new("dropped").record, 1, dropped=True),)))
         await _catch_conflict(_change(store, setup, (RecordWrite(_new("dropped").record, dropped=True),)))
+
+    async def test_recorded_pauses_are_restored_exactly(self, store: FullStore) -> None:
+        """As the undo of a bulk pause: each change has its record, which goes with the change that restores the pause."""
+        tasks = [a_task(name=f"task {place}") for place in range(60)]
+        held = Pause(NOON - HOUR, PauseCause.ORPHANED, "gone 漢字", NOON + HOUR)
+        for task in tasks[:30]:
+            await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)])])
+        for task in tasks[30:]:
+            plain = Facts(task, NEW_TASK_STATUS, (an_entry(task, due=NOON + HOUR),))
+            paused = restore_pause(plain, held, NOON)
+            await store.add([a_new_task(task, status=paused.status or NEW_TASK_STATUS, entries=paused.put)])
+        before = [await get_facts(store, task) for task in tasks]
+
+        def pause_and_record(operation: str) -> Callable[[Facts], Change]:
+            def decide(facts: Facts) -> Change:
+                change = pause(facts, NOON, note=operation)
+                recorded = pause_change(operation, facts, change)
+                assert recorded is not None
+                return change._replace(attached=(RecordWrite(pause_change_record(recorded, "ada", NOON)),))
+
+            return decide
+
+        for task in tasks:
+            await store.change(task.id, None, pause_and_record("opn_1"))
+        await store.change(tasks[0].id, None, pause_and_record("opn_10"))
+        await store.change(tasks[0].id, None, pause_and_record("opn_0"))
+        records = await _read_changes(store, "opn_1")
+        assert [record.key for record in records] == sorted(first_key("opn_1") + task.id for task in tasks)
+        for record in records:
+            change = pause_change_from(record)
+
+            def decide(facts: Facts, record: Record = record, change: PauseChange = change) -> Change:
+                drop = RecordWrite(record, record.version, dropped=True)
+                return restore_pause(facts, change.before, NOON)._replace(attached=(drop,))
+
+            await store.change(change.task_id, None, decide)
+        assert [await get_facts(store, task) for task in tasks] == before
+        assert await _read_changes(store, "opn_1") == []
+        assert [len(await _read_changes(store, name)) for name in ("opn_0", "opn_10")] == [1, 1]
+        assert await store.drop_expired(NOON + PAUSE_CHANGE_RETENTION + HOUR, 10) == 2
 
     async def test_a_change_of_records_alone_is_written(self, store: FullStore) -> None:
         setup = await _set_up(store)

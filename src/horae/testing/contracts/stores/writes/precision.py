@@ -13,7 +13,7 @@ from .....model.reason import Reason
 from .....model.run import Origin, Run, RunState, Span
 from .....model.task import Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from .....ports.full_store import FullStore
-from .....schedule import Calendar, Cron, Every, Now, Once, RRule, Schedule
+from .....schedule import AnyOf, Calendar, Cron, Every, Now, Once, RRule, Schedule
 from ....decisions import always
 from ....factories import HOUR, MICROSECOND, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry
 from ..contract import Contract
@@ -33,12 +33,13 @@ _INSTANTS = (
 _POLICIES = Policies(
     missed=Missed("all", timedelta(hours=1, microseconds=1), 7),
     overlap="queue_all",
-    retry=RetryPolicy(None, timedelta(0), 1.5, timedelta(days=1)),
+    retry=RetryPolicy(None, timedelta(0), 1.5, timedelta(days=1), "none", superseded_by_next=False),
     give_up_after=None,
     timeout=timedelta(milliseconds=1),
     max_duration=timedelta(days=3, microseconds=999_999),
     guarantee="at_most_once",
     priority=-100,
+    start_within=timedelta(minutes=10, microseconds=1),
 )
 
 
@@ -53,6 +54,12 @@ def _schedules() -> list[Schedule]:
         Calendar(unit="week", every=2, on=(0, 3), at=(time(9, 30),), zone="UTC", start=date(2026, 3, 1)),
         Calendar(unit="month", on=(-1, 15), at=(time(17),), zone="America/New_York"),
         RRule("FREQ=MONTHLY;BYDAY=-1FR;COUNT=5", start=NOON, zone="Europe/Berlin"),
+        AnyOf(
+            (Every(interval=HOUR), Cron(expression="0 9 * * *", zone="Asia/Shanghai", gap="skip")),
+            zone="UTC",
+            start=NOON,
+            jitter=HOUR,
+        ),
     ]
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from .....model.chain_row import Arrival, ChainRow, ChainState
 from .....model.change import Change
-from .....model.entry import EntryState
+from .....model.entry import EntryKind, EntryState
 from .....model.lane import owner_lane
+from .....model.origin import ChainPlace, Origin, RootOccurrence
 from .....model.reason import Reason
-from .....model.run import RunState, Span
+from .....model.run import Run, RunState, Span
+from .....model.run_input import RunInput
 from .....model.task import Pause, TaskState, TaskStatus
 from .....ports.full_store import FullStore
 from .....ports.journal import Line
 from .....ports.records import Record
+from .....schedule import After, Link
 from ....decisions import start_within_lanes
 from ....factories import (
     DAY,
@@ -48,6 +52,15 @@ async def fill_store(store: FullStore) -> None:
     await store.write_lines([Line(run.id, NOON, "info", f"{place} '漢字'") for run in runs for place in range(3)])
     await settle(store, *runs[::2])
     await store.add(_uncommon_states())
+    await store.change(_linked(runs[1]).task_id, None, lambda _: Change(chain_rows=(_linked(runs[1]),)))
+
+
+def _linked(run: Run) -> ChainRow:
+    """The row of the run's task for a root occurrence of another one."""
+    arrivals = (Arrival("tsk_first", RunState.SUCCEEDED, "run_1"), Arrival("tsk_second", RunState.SKIPPED))
+    return ChainRow(
+        run.task_id, run.root, NOON, ChainState.FIRED, ("tsk_first", "tsk_second"), arrivals, NOON + MICROSECOND, 2
+    )
 
 
 def _uncommon_states() -> list[Change]:
@@ -59,7 +72,14 @@ def _uncommon_states() -> list[Change]:
         paused, due=NOON + HOUR, state=EntryState.ASLEEP, span=Span(NOON, NOON + HOUR, 2), through=NOON + DAY
     )
     ended = an_ended_run(
-        paused, planned=NOON - HOUR, result_json='"漢"', deadline=NOON, forgiven=1, deaths=1, alone=True
+        paused,
+        planned=NOON - HOUR,
+        result_json='"漢"',
+        deadline=NOON,
+        forgiven=1,
+        deaths=1,
+        alone=True,
+        input=RunInput("merge", '{"漢":null}', "bot"),
     )
     skipped = an_ended_run(
         paused,
@@ -74,8 +94,18 @@ def _uncommon_states() -> list[Change]:
     careful = a_task(owner="cyd")
     claimed = a_run(careful, state=RunState.CLAIMED, started=None, token=2, cancel=Reason.CANCELLED)
     waiting = a_run(careful, planned=NOON - MINUTE, state=RunState.WAITING, node=None, deadline=NOON + HOUR)
+    waiting = waiting._replace(input=RunInput("replace", "{}"))
     extra = an_extra_entry(careful, due=NOON + MINUTE, run_id=waiting.id, in_order=True, waited=True, attempt=3)
+    extra = extra._replace(input=RunInput("replace", "[1.50]"))
+    place = ChainPlace(RootOccurrence(paused.id, Origin.MANUAL, NOON), (ended.id, claimed.id), fires=False)
+    linked = a_task(owner="cyd")
+    follower = a_task(owner="cyd", schedule=After((Link(linked.id, "ended"),)))
+    chained = an_entry(linked, origin=Origin.CHAIN, kind=EntryKind.CHAIN, slot="chain", chain=place)
+    live = a_run(linked, origin=Origin.CHAIN, chain=place)
+    over = an_ended_run(linked, planned=NOON - HOUR, origin=Origin.CHAIN, chain=place)
     return [
         a_new_task(paused, entries=[asleep], status=status, runs=[ended, skipped]),
         a_new_task(careful, entries=[extra], runs=[claimed, waiting]),
+        a_new_task(linked, entries=[chained], runs=[live, over]),
+        a_new_task(follower, entries=[]),
     ]

@@ -1,4 +1,4 @@
-"""Checks of `horae doctor` on this machine: interpreter, settings, clock, zones, disk, libraries, secrets key."""
+"""Checks of a process and its machine: interpreter, settings, clock, zones, disk, libraries, secrets key."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import os
 import platform
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from shlex import quote
+from typing import Any, Final, NamedTuple
 
-from ...clock import Clock
-from ...errors import HoraeError, Refusal
-from ...message import Message
-from ...runtime.store_status import library_versions
-from ...runtime.unused_settings import UnusedSetting
-from ...schedule.zones import find_zone
-from ...settings import DefaultZone, Settings
-from ..messages import operating_messages as words
+from ..clock import Clock
+from ..errors import HoraeError, Refusal
+from ..message import Message
+from ..ports.doctor import Check, Fix, escape_braces, fill_message, make_check
+from ..quantities import in_bytes
+from ..schedule.zones import find_zone
+from ..settings import DefaultZone, Settings
+from . import messages as words
 
-Grade = Literal["ok", "warning", "error"]
 LOW_DISK_BYTES: Final = 1_000_000_000
 FULL_DISK_BYTES: Final = 100_000_000
 _DRIFT_MILLISECONDS: Final = 50
@@ -36,26 +36,21 @@ _LIBRARIES: Final = {
 }
 
 
-class Check(NamedTuple):
-    """Result of one check: a stable code, a grade, a message with facts, and a fix."""
+class UnusedSetting(NamedTuple):
+    """A setting that nothing reads. `file` is its file, empty for a variable; `nearest` the name probably meant."""
 
-    code: str
-    grade: Grade
-    message: Message
-    facts: dict[str, object]
-    fix: Message | None = None
+    name: str
+    file: str
+    nearest: str | None
 
 
-def make_check(code: str, grade: Grade, message: Message, fix: Message | None = None, **facts: object) -> Check:
-    return Check(code, grade, message, facts, fix)
-
-
-def check_python(driver: str | None = None) -> Check:
-    """Report the versions of Python and the database driver; `driver` None: of SQLite."""
-    if driver is not None:
-        return make_check("python", "ok", words.PYTHON_AND_DRIVER, python=platform.python_version(), driver=driver)
-    sqlite, apsw = library_versions()
-    return make_check("python", "ok", words.PYTHON, python=platform.python_version(), sqlite=sqlite, apsw=apsw)
+def check_python(driver: str | tuple[str, str]) -> Check:
+    """Report the version of Python with that of the database driver, or those of SQLite and its library."""
+    python = platform.python_version()
+    if isinstance(driver, str):
+        return make_check("python", "ok", words.PYTHON_AND_DRIVER, python=python, driver=driver)
+    sqlite, apsw = driver
+    return make_check("python", "ok", words.PYTHON, python=python, sqlite=sqlite, apsw=apsw)
 
 
 def check_settings(settings: Settings | HoraeError) -> Check:
@@ -71,12 +66,8 @@ def check_unused_settings(unused: Iterable[UnusedSetting]) -> Iterator[Check]:
     """Yield a warning for each setting that nothing reads, with the name that was probably meant."""
     for name, file, nearest in unused:
         message = words.UNUSED_KEY if file else words.UNUSED_VARIABLE
-        fix = words.UNUSED_FIX if nearest is None else escape_braces(_with_nearest(nearest))
+        fix = words.UNUSED_FIX if nearest is None else Fix(fill_message(words.UNUSED_NEAREST, name=nearest))
         yield make_check("unknown_setting", "warning", message, fix, name=name, place=file)
-
-
-def _with_nearest(name: str) -> Message:
-    return Message(*(text.format(name=name) for text in words.UNUSED_NEAREST))
 
 
 class ClockReading(NamedTuple):
@@ -115,10 +106,14 @@ def check_zones(zone: DefaultZone) -> Check:
     return make_check("zones", "ok", words.ZONES, **facts)
 
 
-def check_disk(folder: Path) -> Check:
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
-    free = shutil.disk_usage(existing).free
-    size = _format_size(free)
+def free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def check_disk(folder: Path, read_free: Callable[[Path], int] = free_bytes) -> Check:
+    """Check the free space of the disk that holds the folder, which need not exist yet."""
+    free = read_free(next(each for each in (folder, *folder.parents) if each.exists()))
+    size = in_bytes(free)
     if free >= LOW_DISK_BYTES:
         return make_check("disk", "ok", words.DISK_FINE, free=size)
     return make_check(
@@ -145,19 +140,16 @@ def check_key(path: Path | None, secrets: int) -> Check:
         if secrets:
             return make_check("secrets", "error", words.KEY_MISSING, words.KEY_MISSING_FIX, number=secrets, path=path)
         return make_check("secrets", "ok", words.KEY_NONE)
-    from ...encryption.refusals import refuse  # noqa: PLC0415 - for the message of an exposed key
+    from ..encryption.refusals import refuse  # noqa: PLC0415 - for the message of an exposed key
 
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         exposed = refuse("key_file_exposed", path=path, mode=f"{mode:04o}", quoted=path)
         message = Message(*(exposed.in_language(each).message for each in ("en", "zh")))
-        return Check("secrets", "error", escape_braces(message), {}, Message(f"chmod 600 {path}", f"chmod 600 {path}"))
+        command = f"chmod 600 {quote(str(path))}"
+        fix = Fix(escape_braces(Message(command, command)), command)
+        return Check("secrets", "error", escape_braces(message), {}, fix)
     return make_check("secrets", "ok", words.KEY_FINE, number=secrets, path=path)
-
-
-def escape_braces(message: Message) -> Message:
-    """Escape braces in a complete message, so that they are not taken for placeholders."""
-    return Message(*(text.replace("{", "{{").replace("}", "}}") for text in message))
 
 
 def check_machine(folder: Path | None) -> Iterator[Check]:
@@ -165,9 +157,3 @@ def check_machine(folder: Path | None) -> Iterator[Check]:
     if folder is not None:
         yield check_disk(folder)
     yield check_libraries()
-
-
-def _format_size(size: int) -> str:
-    from ..commands.operate.db import in_bytes  # noqa: PLC0415 - it imports this package
-
-    return in_bytes(size)

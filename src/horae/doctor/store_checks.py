@@ -1,104 +1,114 @@
-"""Checks of `horae doctor` in the store: integrity, backup, lateness, waiting tasks, nodes, functions, webhooks, tasks."""
+"""Checks in an open store: integrity, backup, lateness, waiting tasks, nodes, functions, webhooks, tasks, secrets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ...app import Horae
-from ...encryption.key_location import configured_path, key_path
-from ...engine.janitor import ZONE_DATA_KEY
-from ...engine.process_identity import is_gone
-from ...errors import Refusal
-from ...lifecycle.resume import can_start_again
-from ...message import Message
-from ...model.accounts.account import is_blocked
-from ...model.accounts.principal import LOCAL_OWNER
-from ...model.change import Facts
-from ...model.events.webhook import NO_KEY, Webhook
-from ...model.page import MAX_PAGE_SIZE
-from ...model.reason import Reason
-from ...model.run import RunState
-from ...model.task import PauseCause, TaskState
-from ...outgoing.refusals import refuse_address
-from ...ports.node_records import load_agreed_lease, load_clock_steps
-from ...ports.store import RunFilter, TaskFilter
-from ...runtime.store_status import ServerStatus, read_file_status
-from ...schedule import TZDATA_VERSION
-from ...schedule.preview import format_relative
-from ...service.events.listeners import topic_of
-from ...service.events.refusals import refuse as refuse_event
-from ...service.runs.overview import Overview
-from ...settings import Settings
-from ..commands.operate.db import LAST_BACKUP, in_bytes
-from ..messages import operating_messages as words
-from ..output.server_store import step_facts
-from .machine_checks import Check, check_key, escape_braces, make_check
-from .server_checks import check_node_clocks
+from ..clock import Clock
+from ..engine.janitor import ZONE_DATA_KEY
+from ..engine.process_identity import is_gone
+from ..errors import HoraeError, Refusal
+from ..lifecycle.resume import can_start_again
+from ..message import Message
+from ..model.accounts.account import is_blocked
+from ..model.accounts.principal import LOCAL, LOCAL_OWNER
+from ..model.change import Facts
+from ..model.events.webhook import NO_KEY, Webhook
+from ..model.page import MAX_PAGE_SIZE
+from ..model.reason import Reason
+from ..model.run import RunState
+from ..model.task import PauseCause, TaskState
+from ..outgoing.refusals import refuse_address
+from ..ports.doctor import LAST_BACKUP, Check, Fix, escape_braces, make_check
+from ..ports.node_records import load_agreed_lease, load_clock_steps
+from ..ports.store import MAX_COUNTED, RunFilter, TaskFilter
+from ..quantities import in_bytes
+from ..schedule import TZDATA_VERSION
+from ..schedule.preview import format_relative
+from ..service.events.listeners import topic_of
+from ..service.events.refusals import refuse as refuse_event
+from ..service.runs.overview import NeedKind, Overview
+from ..service.service import Service
+from ..wire.problems import sentence_of
+from . import messages as words
+from .database_checks import check_node_clocks, step_facts
+from .machine_checks import check_key
 
 _OLD_BACKUP: Final = timedelta(days=7)
 _ON_TIME_SHARE: Final = 0.95
 _NAMED: Final = 3
+_PAUSE_EVERY: Final = 25
 _FIRST_BEFORE: Final = "admin"
 """Owner of the first token in deployments of earlier versions."""
+_NEEDS: Final = (
+    (NeedKind.FAILING, "failing", words.TASKS_FAILING, words.TASKS_FAILING_FIX),
+    (NeedKind.AWAITING_APPROVAL, "approvals", words.APPROVALS_WAIT, words.APPROVALS_FIX),
+)
 _LITTLE_BEHIND: Final = timedelta(seconds=2)
 
 
-def check_file(path: Path) -> Iterator[Check]:
-    """Yield the checks of the file before it is opened, since opening it migrates it."""
-    status = read_file_status(str(path))
-    size = in_bytes(status.size)
-    yield make_check(
-        "store", "ok", words.STORE_FINE, schema=status.schema, journal=status.journal.upper(), size=size, path=path
-    )
-    if status.journal != "wal":
-        yield make_check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=status.journal)
+class StoreFacts(NamedTuple):
+    """What a process knows about its store beyond the store's content: where it is, and the key of its secrets."""
+
+    is_on_server: bool
+    is_file: bool
+    key_file: Path | None
+    """None: no key is configured."""
+    clock_tolerance: timedelta
+    clock_offset: timedelta = timedelta(0)
+    """How far the clock of the database server is ahead of this machine's."""
 
 
-async def check_store(
-    app: Horae, settings: Settings, path: Path | None, server: ServerStatus | None = None
-) -> list[Check]:
-    overview = await app.service.overview.now(app.who)
+def check_file(path: Path, *, schema: int, journal: str, size: int) -> Iterator[Check]:
+    facts: dict[str, Any] = {"schema": schema, "journal": journal.upper(), "size": in_bytes(size), "path": path}
+    yield make_check("store", "ok", words.STORE_FINE, **facts)
+    if journal != "wal":
+        yield make_check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=journal)
+
+
+def check_writes(problem: HoraeError | None) -> Iterator[Check]:
+    """Yield an error if the last write probe of this process failed; the check itself writes nothing."""
+    if problem is not None:
+        shown = sentence_of(problem, "en").message, sentence_of(problem, "zh").message
+        message = escape_braces(Message(*shown))
+        yield make_check("writes", "error", words.WRITES_REFUSED, words.WRITES_REFUSED_FIX, problem=message)
+
+
+async def check_content(service: Service, facts: StoreFacts, clock: Clock) -> list[Check]:
+    """Check everything in an open store except its integrity, with reads that do not grow with its history.
+
+    Long loops pause, so that other coroutines of a server run meanwhile.
+    """
+    overview = await service.overview.now(LOCAL)
     # Times in a store on a server come from the server's clock.
-    now = overview.at if server is None else overview.at + server.clock_offset
-    found = [await _check_integrity(app)]
-    if server is None:
-        found.append(await _check_backup(app, overview))
-    found += [*await _check_time(app, overview, now), _check_lateness(overview), *_check_waiting(overview)]
-    found += [*_check_nodes(overview, now, await load_agreed_lease(app.store)), *check_node_clocks(overview.nodes)]
+    now = overview.at + facts.clock_offset
+    found: list[Check] = []
+    if not facts.is_on_server:
+        found.append(await _check_backup(service, overview))
+    found += [*await _check_time(service, overview, now), _check_lateness(overview), *_check_waiting(overview)]
+    found += _check_nodes(overview, now, await load_agreed_lease(service.store))
     found += [
+        *check_node_clocks(overview.nodes, facts.clock_tolerance),
         *_check_lanes(overview),
-        *await _check_functions(app),
-        *await _check_listeners(app),
-        *check_webhooks((await app.service.webhooks.page(app.who, limit=MAX_PAGE_SIZE)).items),
-        *await _check_refused_targets(app, overview),
-        *await _check_tasks(app, overview),
-        *await _check_owners(app),
+        *await _check_functions(service),
+        *await _check_listeners(service, clock),
+        *check_webhooks((await service.webhooks.page(LOCAL, limit=MAX_PAGE_SIZE)).items),
+        *await _check_refused_targets(service, overview),
+        *await _check_tasks(service, overview),
+        *await _check_owners(service),
     ]
-    if path is not None or server is not None:
-        found.append(await _check_secrets(app, path, settings))
+    if facts.is_file or facts.is_on_server:
+        found.append(await _check_secrets(service, facts.key_file))
     return found
 
 
-async def _check_owners(app: Horae) -> list[Check]:
-    """Detect deployments of earlier versions, where the first token belongs to `admin` and tasks of this machine to `local`."""
-    tokens = {owner: await app.service.tokens.page(app.who, owner, limit=1) for owner in (LOCAL_OWNER, _FIRST_BEFORE)}
-    if tokens[LOCAL_OWNER].items or not tokens[_FIRST_BEFORE].items:
-        return []
-    tasks = await app.service.tasks.page(app.who, TaskFilter(LOCAL_OWNER), limit=1)
-    return [make_check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
-
-
-async def _check_secrets(app: Horae, path: Path | None, settings: Settings) -> Check:
-    named = settings.value("key_file")
-    secrets = len((await app.service.secrets.names(app.who, limit=MAX_PAGE_SIZE)).items)
-    return check_key(configured_path(named) if path is None else key_path(str(path), named), secrets)
-
-
-async def _check_integrity(app: Horae) -> Check:
-    problems = await app.store.check()
+async def check_integrity(service: Service) -> Check:
+    """Check the whole store, which takes minutes for a large one."""
+    problems = await service.store.check()
     if problems:
         return make_check(
             "integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(problems), doubt=problems[0]
@@ -106,8 +116,23 @@ async def _check_integrity(app: Horae) -> Check:
     return make_check("integrity", "ok", words.INTACT)
 
 
-async def _check_backup(app: Horae, overview: Overview) -> Check:
-    text = await app.store.read_metadata(LAST_BACKUP)
+async def _check_owners(service: Service) -> list[Check]:
+    """Detect deployments of earlier versions, where the first token belongs to `admin` and tasks of this machine to `local`."""
+    tokens = {owner: await service.tokens.page(LOCAL, owner, limit=1) for owner in (LOCAL_OWNER, _FIRST_BEFORE)}
+    if tokens[LOCAL_OWNER].items or not tokens[_FIRST_BEFORE].items:
+        return []
+    tasks = await service.tasks.page(LOCAL, TaskFilter(LOCAL_OWNER), limit=1)
+    return [make_check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
+
+
+async def _check_secrets(service: Service, key_file: Path | None) -> Check:
+    number = len((await service.secrets.names(LOCAL, limit=MAX_PAGE_SIZE)).items)
+    # It reads the file system, which may be slow.
+    return await asyncio.to_thread(check_key, key_file, number)
+
+
+async def _check_backup(service: Service, overview: Overview) -> Check:
+    text = await service.store.read_metadata(LAST_BACKUP)
     if text is None:
         has_tasks = any(overview.tasks.values())
         return make_check("backup", "warning" if has_tasks else "ok", words.NO_BACKUP, words.BACKUP_FIX)
@@ -118,22 +143,22 @@ async def _check_backup(app: Horae, overview: Overview) -> Check:
     return _fill(make_check("backup", "ok", words.BACKED_UP_AT), ago)
 
 
-async def _check_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
+async def _check_time(service: Service, overview: Overview, now: datetime) -> list[Check]:
     """Check zone data and clock: an event in the future means that the clock was set back."""
     found: list[Check] = []
-    seen = await app.store.read_metadata(ZONE_DATA_KEY)
+    seen = await service.store.read_metadata(ZONE_DATA_KEY)
     if seen is not None and seen > TZDATA_VERSION:
         facts: dict[str, Any] = {"version": TZDATA_VERSION, "seen": seen}
         found.append(make_check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
-    last = await app.store.last_event()
-    events = await app.store.events(max(0, last - 1), 1)
+    last = await service.store.last_event()
+    events = await service.store.events(max(0, last - 1), 1)
     newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=now)
     if newest - now > _LITTLE_BEHIND:
         behind = Message(format_relative(now - newest, "en"), format_relative(now - newest, "zh"))
         found.append(
             _fill(make_check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}")
         )
-    steps = await load_clock_steps(app.store, now)
+    steps = await load_clock_steps(service.store, now)
     warned = [
         make_check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps
     ]
@@ -188,8 +213,8 @@ def _check_lanes(overview: Overview) -> Iterator[Check]:
         yield make_check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
 
 
-async def _check_functions(app: Horae) -> list[Check]:
-    known = await app.service.functions.all(app.who)
+async def _check_functions(service: Service) -> list[Check]:
+    known = await service.functions.all(LOCAL)
     differing = [each.registration.name for each in known if not (each.same_signature and each.same_defaults)]
     if differing:
         return [
@@ -205,13 +230,17 @@ async def _check_functions(app: Horae) -> list[Check]:
     return [make_check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
 
 
-async def _check_listeners(app: Horae) -> list[Check]:
+async def _check_listeners(service: Service, clock: Clock) -> list[Check]:
     """Warn about event tasks, of the first page of active ones, that no listener would receive now."""
-    events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE)
+    events = await service.store.tasks(
+        TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE
+    )
     unreceived = []
-    for each in events.items:
-        reach = await app.service.listeners.reach(each.task.owner, each.task.id, topic_of(each.task.target))
-        if not reach.total:
+    for number, each in enumerate(events.items):
+        if number % _PAUSE_EVERY == 0:
+            await clock.pause(0)
+        reach = await service.listeners.reach(each.task.owner, each.task.id, topic_of(each.task.target))
+        if not reach.hears(each.task.target, each.task.policies.notify):
             unreceived.append(each.task.name)
     if not unreceived:
         return []
@@ -219,7 +248,7 @@ async def _check_listeners(app: Horae) -> list[Check]:
     return [make_check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
 
 
-def check_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
+def check_webhooks(webhooks: Sequence[Webhook]) -> Iterator[Check]:
     blocked = [each for each in webhooks if each.enabled and each.blocked]
     unsigned = [each for each in blocked if NO_KEY in each.blocked]
     if unsigned:
@@ -228,23 +257,27 @@ def check_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
     if refused:
         networks = dict.fromkeys(network for each in refused for network in each.blocked)
         yield _blocked_webhooks(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
+    failing = [each.id for each in webhooks if each.enabled and not each.blocked and each.failing_since is not None]
+    if failing:
+        facts: dict[str, Any] = {"number": len(failing), "names": _few(failing)}
+        yield make_check("webhooks_failing", "warning", words.WEBHOOKS_FAILING, words.WEBHOOKS_FAILING_FIX, **facts)
 
 
 def _blocked_webhooks(webhooks: list[Webhook], message: Message, refusal: Refusal) -> Check:
-    fix = escape_braces(Message(*(refusal.in_language(language).hint for language in ("en", "zh"))))
+    fix = Fix(escape_braces(Message(refusal.in_language("en").hint, refusal.in_language("zh").hint)))
     return make_check(
         "webhooks", "error", message, fix, number=len(webhooks), names=_few([each.id for each in webhooks])
     )
 
 
-async def _check_refused_targets(app: Horae, overview: Overview) -> list[Check]:
+async def _check_refused_targets(service: Service, overview: Overview) -> list[Check]:
     """Report tasks whose last run of the day failed because the node does not allow its network or program."""
     query = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
-    runs = (await app.service.runs.page(app.who, query, limit=MAX_PAGE_SIZE)).items
+    runs = (await service.runs.page(LOCAL, query, limit=MAX_PAGE_SIZE)).items
     found: list[str] = []
     for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
-        facts = await app.store.facts(name, app.who.owner_filter)
-        last = await app.service.runs.page(app.who, RunFilter(task_id=name), limit=1)
+        facts = await service.store.facts(name, LOCAL.owner_filter)
+        last = await service.runs.page(LOCAL, RunFilter(task_id=name), limit=1)
         if facts is not None and last.items and last.items[0].reason is Reason.TARGET_NOT_ALLOWED:
             found.append(facts.task.name)
     if not found:
@@ -253,27 +286,39 @@ async def _check_refused_targets(app: Horae, overview: Overview) -> list[Check]:
     return [make_check("targets", "error", words.TARGETS_REFUSED, fix, number=len(found), names=names)]
 
 
-async def _check_tasks(app: Horae, overview: Overview) -> list[Check]:
+async def _check_tasks(service: Service, overview: Overview) -> list[Check]:
     found: list[Check] = []
     failed = overview.tasks[TaskState.FAILED]
     if failed:
-        page = await app.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
+        page = await service.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
         names = _few([each.task.name for each in page.items], failed)
-        fix = _fix_of_failed(page.items, app.clock.now())
+        fix = _fix_of_failed(page.items, overview.at)
         found.append(make_check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
-    paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=MAX_PAGE_SIZE)
-    orphaned = [each.task.name for each in paused.items if each.status.pause and _is_orphaned(each.status.pause.cause)]
-    if orphaned:
-        facts: dict[str, Any] = {"number": len(orphaned), "names": _few(orphaned)}
+    orphaned = TaskFilter(pause_cause=PauseCause.ORPHANED)
+    first_orphaned = (await service.store.tasks(orphaned, limit=_NAMED)).items
+    if first_orphaned:
+        number = await service.store.count_tasks(orphaned, MAX_COUNTED)
+        names = _few([each.task.name for each in first_orphaned], number)
+        facts: dict[str, Any] = {"number": number, "names": names}
         found.append(make_check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
-    blocked = await _blocked_owners(app)
+    found += _check_needs(overview)
+    blocked = await _blocked_owners(service)
     if blocked:
         facts = {"number": len(blocked), "names": _few(blocked)}
         found.append(make_check("owners", "warning", words.OWNERS_BLOCKED, words.OWNERS_BLOCKED_FIX, **facts))
     return found or [make_check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
 
 
-def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Message:
+def _check_needs(overview: Overview) -> Iterator[Check]:
+    """Yield warnings for active tasks that fail, and for tasks of agents that wait for approval."""
+    for kind, code, message, fix in _NEEDS:
+        number = overview.needs_counts.get(kind, 0)
+        if number:
+            names = [need.facts.task.name for need in overview.needs if need.kind is kind]
+            yield make_check(code, "warning", message, fix, number=number, names=_few(names, number))
+
+
+def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Fix:
     """Return the fix: a task that runs once cannot be resumed, but its failed run can be retried."""
     resumable = {can_start_again(facts, now) for facts in failed}
     if resumable == {False}:
@@ -281,19 +326,15 @@ def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Message:
     return words.TASKS_FAILED_FIX if resumable == {True} else words.MIXED_FAILED_FIX
 
 
-async def _blocked_owners(app: Horae) -> list[str]:
+async def _blocked_owners(service: Service) -> list[str]:
     """Return blocked owners with active tasks, of the first page of accounts."""
-    accounts = (await app.service.accounts.page(app.who, limit=MAX_PAGE_SIZE)).items
+    accounts = (await service.accounts.page(LOCAL, limit=MAX_PAGE_SIZE)).items
     active = frozenset({TaskState.ACTIVE})
     return [
         owner.name
         for owner in accounts
-        if is_blocked(owner) and (await app.store.tasks(TaskFilter(owner.name, active), limit=1)).items
+        if is_blocked(owner) and (await service.store.tasks(TaskFilter(owner.name, active), limit=1)).items
     ]
-
-
-def _is_orphaned(cause: PauseCause) -> bool:
-    return cause is PauseCause.ORPHANED
 
 
 def _few(names: list[str], number: int | None = None) -> str:

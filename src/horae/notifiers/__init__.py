@@ -1,0 +1,1 @@
+"""Notifiers: adapters that send messages to people."""

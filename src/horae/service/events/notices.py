@@ -1,0 +1,162 @@
+"""Planning of notices: which events of the log become messages, to which destinations, and with which text.
+
+A task without the policy `notify` costs nothing at its settlement: the log is read by the dispatcher alone, and only
+where its owner has a destination.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+from ...model.events.destination import (
+    NOTICE_CHARACTERS,
+    Destination,
+    Notice,
+    Occasion,
+    notice_json,
+)
+from ...model.events.event import Event, EventKind, SequencedEvent
+from ...model.events.trigger_fields import alert_of
+from ...model.events.webhook import Delivery, delivery_id
+from ...model.limits import to_storable
+from ...model.policy import Notify
+from ...model.run import Run
+from ...model.task import Task
+from ...ports.store import Book
+
+_OCCASIONS: Final = {
+    EventKind.TASK_FAILING: Occasion.FAILED,
+    EventKind.TASK_RECOVERED: Occasion.RECOVERED,
+    EventKind.TASK_OVERDUE: Occasion.OVERDUE,
+    EventKind.RUN_SUCCEEDED: Occasion.SUCCEEDED,
+    EventKind.TASK_TRIGGERED: Occasion.REMINDER,
+}
+_EDITS: Final = frozenset({EventKind.TASK_CREATED, EventKind.TASK_EDITED, EventKind.TASK_DELETED})
+_MAX_CACHED: Final = 10_000
+
+
+class NoticePlanner:
+    """Caches by task whether it can cause notices, so that an event of another task costs no read.
+
+    The log has every edit in front of the events that it affects, so the cache needs no time limit; it is dropped when
+    another process has read part of the log.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._silent: OrderedDict[str, None] = OrderedDict()
+        """Tasks that cause no notices."""
+        self._position = 0
+
+    def continue_from(self, after: int, until: int) -> None:
+        """Say which part of the log the next events are from."""
+        if after != self._position:
+            self._silent.clear()
+        self._position = until
+
+    async def plan(
+        self, events: Sequence[SequencedEvent], destinations: Sequence[Destination], now: datetime
+    ) -> list[tuple[int, Delivery]]:
+        """Return the new deliveries, each with the log position of its event."""
+        by_owner: dict[str, list[Destination]] = {}
+        for destination in destinations:
+            by_owner.setdefault(destination.owner, []).append(destination)
+        planned: list[tuple[int, Delivery]] = []
+        for each in events:
+            owned = [known for known in by_owner.get(each.event.owner, ()) if each.cursor > known.since]
+            if owned:
+                planned += [(each.cursor, delivery) async for delivery in self._plan_event(each, owned, now)]
+        return planned
+
+    async def _plan_event(
+        self, sequenced: SequencedEvent, destinations: Sequence[Destination], now: datetime
+    ) -> AsyncIterator[Delivery]:
+        event = sequenced.event
+        if event.kind in _EDITS:
+            self._silent.pop(event.task_id, None)
+        occasion = _OCCASIONS.get(event.kind)
+        if occasion is None or event.task_id in self._silent:
+            return
+        facts = await self._book.facts(event.task_id, None)
+        if facts is None or not _can_notify(facts.task):
+            self._mark_silent(event.task_id)
+            return
+        receivers = tuple(_receivers(facts.task, occasion, destinations))
+        if not receivers:
+            return
+        run = None if event.run_id is None else await self._book.run(event.run_id, None)
+        notice = Notice(
+            occasion, facts.task.name, event.task_id, event.run_id, event.at, _text(facts.task, occasion, event, run)
+        )
+        for destination in receivers:
+            yield Delivery(
+                delivery_id(event.at, sequenced.sequence),
+                destination.id,
+                destination.owner,
+                f"evt_{sequenced.sequence}",
+                f"notice.{occasion.value}",
+                event.task_id,
+                notice_json(notice),
+                now,
+                due=destination.due(occasion, now),
+            )
+
+    def _mark_silent(self, task_id: str) -> None:
+        self._silent[task_id] = None
+        if len(self._silent) > _MAX_CACHED:
+            self._silent.popitem(last=False)
+
+
+def _can_notify(task: Task) -> bool:
+    return task.policies.notify is not None or task.target.kind == "event"
+
+
+def _receivers(task: Task, occasion: Occasion, destinations: Sequence[Destination]) -> Iterator[Destination]:
+    notify = task.policies.notify
+    if occasion is Occasion.REMINDER:
+        names = _reminder_names(task, notify, destinations)
+    else:
+        names = notify.to if notify is not None and occasion.value in notify.on else ()
+    return (each for each in destinations if each.name in names)
+
+
+def _reminder_names(task: Task, notify: Notify | None, destinations: Sequence[Destination]) -> tuple[str, ...]:
+    """Return where a task's own words go: to its destinations, to those named like its alert methods, or to reminders."""
+    alert = alert_of(task.payload)
+    if alert is None and _say_of(task) is None:
+        return ()
+    if notify is not None:
+        return notify.to
+    by_method = tuple(each.name for each in destinations if alert is not None and each.name.lower() in alert.methods)
+    return by_method or tuple(each.name for each in destinations if each.reminders)
+
+
+def _say_of(task: Task) -> str | None:
+    spec = json.loads(task.target.spec)
+    say = spec.get("say") if isinstance(spec, dict) else None
+    return say if isinstance(say, str) else None
+
+
+def _text(task: Task, occasion: Occasion, event: Event, run: Run | None) -> str:
+    """Return the result or the error of the run, or the words of a reminder."""
+    alert = alert_of(task.payload)
+    if occasion is Occasion.REMINDER:
+        text = _say_of(task) or ("" if alert is None else alert.text)
+    elif run is not None:
+        text = (run.result_json if run.error is None else run.error) or ""
+    else:
+        text = event.detail or ""
+    return to_storable(_readable(text), NOTICE_CHARACTERS)
+
+
+def _readable(text: str) -> str:
+    """Return a result that is a plain JSON text without its quotes; control characters become spaces."""
+    if text.startswith('"'):
+        with suppress(ValueError):
+            text = json.loads(text)
+    return "".join(each if each.isprintable() or each == "\n" else " " for each in text).strip()

@@ -1,0 +1,66 @@
+"""Chains on the command line: `add --after`, `show --tree`, `rm --force`, and tasks files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.command_line import Cli
+
+
+def test_chain_is_added_and_shown_as_a_tree(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    assert "after a" in cli("add", "--after", "a", "--say", "b", "--name", "b").out
+    cli("add", "--after", "a:ended", "--after", "b", "--all-of", "--say", "c", "--name", "c")
+    tree = cli("show", "a", "--tree").out.splitlines()
+    assert tree[0].startswith("a ")
+    assert any(line.startswith("├─ b succeeded") for line in tree)
+    assert any("└─ c" in line and "(all)" in line for line in tree)
+    assert "after a (ended) and b" in cli("show", "c").out
+    node = cli("show", "a", "--tree", "--json").json["tree"]
+    assert [each["name"] for each in node["successors"]] == ["b", "c"]
+
+
+def test_schedule_and_after_exclude_each_other(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    assert cli("add", "every 1h", "--after", "a", "--say", "b").code == 6
+    assert cli("add", "--say", "b").code == 2
+    assert cli("add", "--after", "nothing", "--say", "b").code == 6
+
+
+def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    cli("add", "--after", "a", "--say", "b", "--name", "b")
+    refused = cli("rm", "a", "--yes")
+    assert refused.code != 0
+    assert "rm" in refused.err
+    assert "--force" in refused.err
+    assert cli("rm", "a", "--yes", "--force").code == 0
+    assert cli("show", "b", "--json").json["task"]["pause"]["cause"] == "predecessor_deleted"
+
+
+def test_file_of_tasks_may_name_successors_first(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text(
+        "tasks:\n"
+        "- {name: report, after: [{task: backup}], say: r}\n"
+        "- {name: alarm, after: [{task: backup, on: failed}], say: x}\n"
+        "- {name: backup, when: every 1h, say: b}\n",
+        encoding="utf-8",
+    )
+    done = cli("apply", "-f", str(file), "--yes")
+    assert done.code == 0, done.err
+    tree = cli("show", "backup", "--tree", "--json").json["tree"]
+    assert {(each["name"], each["on"]) for each in tree["successors"]} == {("report", "succeeded"), ("alarm", "failed")}
+    assert "= 3" in cli("apply", "-f", str(file), "--yes").out.replace("3 same", "= 3")
+
+
+def test_export_and_import_keep_the_links(cli: Cli, tmp_path: Path) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    cli("add", "--after", "a:failed", "--say", "b", "--name", "b")
+    exported = tmp_path / "export.jsonl"
+    exported.write_text(cli("export").out, encoding="utf-8")
+    other = f"sqlite:///{tmp_path}/other.db"
+    done = cli("--store", other, "import", str(exported))
+    assert done.code == 0, done.err
+    tree = cli("--store", other, "show", "a", "--tree", "--json").json["tree"]
+    assert [(each["name"], each["on"]) for each in tree["successors"]] == [("b", "failed")]

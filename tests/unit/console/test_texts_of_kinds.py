@@ -1,0 +1,20 @@
+"""Pages have a text for each kind of schedule and each origin of a run, also for those that are added later."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae.console.messages import TEXTS
+from horae.model.run import Origin
+from horae.schedule.canonical import _KEYS as SCHEDULE_KINDS
+
+
+@pytest.mark.parametrize("kind", SCHEDULE_KINDS)
+def test_form_names_the_kind_of_a_schedule(kind: str) -> None:
+    assert f"edit_kind_{kind}" in TEXTS
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_pages_name_the_origin_of_a_run(origin: Origin) -> None:
+    assert f"run_origin_{origin}" in TEXTS
+    assert origin is Origin.SCHEDULED or f"origin_{origin}" in TEXTS

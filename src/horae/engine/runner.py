@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from ..clock import Clock
 from ..errors import Refusal
@@ -17,6 +17,7 @@ from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.run_input import RunInput
 from ..model.task import Task
+from ..ports.messages import Messages
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .active_run import (
@@ -50,10 +51,14 @@ FAILURE_LOG: Final = logging.getLogger("horae.runs")
 """Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
+class RunnerStore(Agenda, Messages, Protocol):
+    """Store interface of the runner."""
+
+
 class Runner:
     def __init__(
         self,
-        store: Agenda,
+        store: RunnerStore,
         targets: Mapping[str, Target],
         settler: Settler,
         scribe: JournalWriter,
@@ -67,6 +72,7 @@ class Runner:
         """Reads the results of the predecessors of a chained run."""
         self.is_stopping = False
         self._store = store
+        self.message_store: Messages = store
         self._targets = targets
         self._settler = settler
         self._capacity = capacity
@@ -255,7 +261,8 @@ class Runner:
                 FAILURE_LOG.log(
                     level, "%s, attempt %d of %s: %s", active.task.name, run.attempt, run.planned, outcome.error
                 )
-            self._settler.add(Settlement(run.id, run.token, outcome, active.started, now), run.owner)
+            writes = active.collect_writes(now)
+            self._settler.add(Settlement(run.id, run.token, outcome, active.started, now, writes), run.owner)
             self.notify_room()
         else:
             self._release(active)

@@ -17,6 +17,7 @@ from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event
 from .fast_path import fast_settlement
+from .messages import with_writes
 from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
 
 DEADLINE_SLOT: Final = "deadline/"
@@ -32,7 +33,7 @@ def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
     """Apply the general rules. The store has checked that the run is live and the fencing token matches."""
     outcome = _apply_cancellation(run, report.outcome)
     if isinstance(outcome, Waiting):
-        return _await_answer(facts, run, outcome, report)
+        return with_writes(_await_answer(facts, run, outcome, report), outcome, report.writes)
     ended = _end_run(run, outcome, report)
     retry_at = _retry_at(facts, run, outcome, report.ended)
     if retry_at is not None:
@@ -45,7 +46,7 @@ def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
                 EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.triggered_topic
             )
             change = change._replace(events=(triggered, *change.events))
-    return conclude(facts, change, report.ended)
+    return with_writes(conclude(facts, change, report.ended), outcome, report.writes)
 
 
 def _apply_cancellation(run: Run, outcome: Outcome) -> Outcome:

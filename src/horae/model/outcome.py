@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
+from .messages import RunWrites
 from .reason import Reason
 
 
@@ -54,3 +55,5 @@ class Settlement(NamedTuple):
     outcome: Outcome
     started: datetime | None
     ended: datetime
+    writes: RunWrites | None = None
+    """Records, messages and cursor moves that commit with a success, or not at all."""

@@ -10,7 +10,7 @@ from tests.cli.command_line import Cli
 def test_chain_is_added_and_shown_as_a_tree(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "a", "--name", "a")
     assert "after a" in cli("add", "--after", "a", "--say", "b", "--name", "b").out
-    cli("add", "--after", "a:ended", "--after", "b", "--all-of", "--say", "c", "--name", "c")
+    cli("add", "--after", "a:ended", "--after", "b", "--after-mode", "all", "--say", "c", "--name", "c")
     tree = cli("show", "a", "--tree").out.splitlines()
     assert tree[0].startswith("a ")
     assert any(line.startswith("├─ b succeeded") for line in tree)
@@ -25,6 +25,29 @@ def test_schedule_and_after_exclude_each_other(cli: Cli) -> None:
     assert cli("add", "every 1h", "--after", "a", "--say", "b").code == 6
     assert cli("add", "--say", "b").code == 2
     assert cli("add", "--after", "nothing", "--say", "b").code == 6
+
+
+def test_edit_changes_predecessors_and_mode(cli: Cli) -> None:
+    for name in ("a", "b"):
+        cli("add", "every 1h", "--say", name, "--name", name)
+    cli("add", "--after", "a", "--say", "c", "--name", "c")
+    assert cli("edit", "c", "--after", "a:ended", "--after", "b").code == 0
+    assert "after a (ended) or b" in cli("show", "c").out
+    assert cli("edit", "c", "--after-mode", "any").code == 0
+    assert cli("edit", "b", "--after", "a").code == 0
+    assert cli("edit", "c", "--after-mode", "all").code == 0
+    assert "after a (ended) and b" in cli("show", "c").out
+    assert cli("edit", "c", "--after", "b").code == 0
+    assert cli("show", "c", "--json").json["task"]["when"]["mode"] == "all"
+
+
+def test_edit_of_links_is_refused_like_a_new_link(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    cli("add", "--after", "a", "--say", "b", "--name", "b")
+    assert "after_and_schedule" in cli("edit", "b", "--when", "every 2h", "--after", "a", "--json").err
+    assert "missing_field" in cli("edit", "a", "--after-mode", "all", "--json").err
+    assert "missing_field" in cli("add", "every 1h", "--after-mode", "all", "--say", "x", "--json").err
+    assert cli("edit", "a", "--after", "b").code == 6
 
 
 def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:

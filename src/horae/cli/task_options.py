@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ import click
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
+from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
 from .messages.refusals import refuse
 from .output.styled_text import replace_unprintable
@@ -60,6 +62,15 @@ _POLICY_OPTIONS: Final = (
     click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
+
+
+def after_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name predecessors: `after` and `after_mode`."""
+    mode = click.option("--after-mode", type=one_of(Mode), help="With --after: any of them (default), or all.")
+    after = click.option(
+        "--after", multiple=True, metavar="TASK[:on]", help="Run it after this task: succeeded, failed or ended."
+    )
+    return after(mode(command))
 
 
 def task_shape(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ..service.tasks.functions import ResolvedRequest, function_of
 from ..service.tasks.task_request import NEVER, TaskRequest, read_when
 from ..wire.instants import local, utc
 from ..wire.tasks import definition_json, read_edits, read_task, target_from_shorthand, task_json
-from .arguments import default_name, id_of, require, when_of, work_of, zone_of
+from .arguments import default_name, edited_when_of, id_of, require, when_of, work_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
 from .lines import join_rows, shorten_line
@@ -187,7 +187,8 @@ async def update_task(call: Call, arguments: Arguments) -> ToolResult:
 
 def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str, Any], tuple[Note, ...]]:
     zone = task.schedule.zone or call.principal.zone
-    when, notes = when_of(arguments, zone_of(call, arguments) if "zone" in arguments else zone, call.principal.owner)
+    named = zone_of(call, arguments) if "zone" in arguments else zone
+    when, notes = edited_when_of(arguments, task, named, call.principal.owner)
     fields: dict[str, Any] = {**work_of(arguments)}
     if when is not None:
         fields["when"] = when
@@ -198,7 +199,7 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
     if policies := _policies(arguments):
         fields["policies"] = policies
     if not fields:
-        raise refuse_task("missing_field", name="when / do / name / zone / if_late / start_within")
+        raise refuse_task("missing_field", name="when / after / do / name / zone / if_late / start_within")
     return fields, notes
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -233,6 +234,21 @@ def after_when(after: object, mode: object = None) -> dict[str, Any]:
     listed = after if isinstance(after, list | tuple) else [after]
     links = [{"task": each} if isinstance(each, str) else each for each in listed]
     return {"kind": After.kind, "links": links, "mode": mode or "any"}
+
+
+def edited_after(task: Task, after: Sequence[str], mode: str | None) -> dict[str, Any] | None:
+    """Return the schedule of an edit that names predecessors, the mode alone, or neither (None).
+
+    Without a mode, the mode of the task stays; with the mode alone, its predecessors stay.
+    """
+    current = task.schedule if isinstance(task.schedule, After) else None
+    if after:
+        return after_when([parse_link(each) for each in after], mode or (None if current is None else current.mode))
+    if mode is None:
+        return None
+    if current is None:
+        raise refuse("missing_field", name="after")
+    return to_json(replace(current, mode=mode))  # type: ignore[arg-type]  # the schedule refuses other modes
 
 
 def _read_past(value: object) -> TaskPast:

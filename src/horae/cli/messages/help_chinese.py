@@ -166,7 +166,7 @@ OPTIONS: Final[dict[str, str]] = {
     "-100 to 100; higher comes first.": "-100 到 100；数值大的优先。",
     "Unique key: used again, it edits the same task.": "唯一键：再次使用时修改同一个任务。",
     "Run it after this task: succeeded, failed or ended.": "在该任务之后运行：succeeded、failed 或 ended。",
-    "With several --after: only when all have ended so.": "有多个 --after 时：全部如此结束后才运行。",
+    "With --after: any of them (default), or all.": "与 --after 一起使用：any（任意一个，默认）或 all（全部）。",
     "Also if other tasks run after it; these are then paused.": "即使有其他任务在它之后运行；这些任务随后暂停。",
     "Do not start the tasks that run after it.": "不启动在它之后运行的任务。",
     "Show what runs after it, level by level.": "逐级显示在它之后运行的任务。",

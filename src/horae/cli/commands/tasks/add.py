@@ -42,7 +42,7 @@ from ...output.styled_text import Cell, StyledText
 from ...parameters import Values
 from ...schedule_question import Question, answer_question, hint_explain_command, owner_zone
 from ...session.command_session import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
-from ...task_options import default_name, definition_options, json_option, task_shape
+from ...task_options import after_options, default_name, definition_options, json_option, task_shape
 from .chain_tree import predecessor_names
 from .edit import changed_fields, fires_changed_json, show_changes
 
@@ -81,8 +81,7 @@ class CreatedTask(NamedTuple):
 
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
-@click.option("--after", multiple=True, metavar="TASK[:on]", help="Run it after this task: succeeded, failed or ended.")
-@click.option("--all-of", is_flag=True, help="With several --after: only when all have ended so.")
+@after_options
 @click.option("--name", help="Its name. Default: derived from what it does.")
 @definition_options
 @click.option("--key", help="Unique key: used again, it edits the same task.")
@@ -95,7 +94,7 @@ def add(
     *,
     when: tuple[str, ...],
     after: tuple[str, ...],
-    all_of: bool,
+    after_mode: str | None,
     name: str | None,
     definition: Values,
     program: tuple[str, ...],
@@ -114,6 +113,8 @@ def add(
     text, extra_words = _split_url(when, definition)
     if text and after:
         raise refuse_task("after_and_schedule")
+    if after_mode is not None and not after:
+        raise refuse_task("missing_field", name="after")
     shape = task_shape(definition, extra_words, program)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
@@ -123,7 +124,7 @@ def add(
         _parse_schedule(text, definition["zone"], out)
     fields: dict[str, Any] = {
         "name": default_name(shape) if name is None else name,
-        **({"after": list(map(parse_link, after)), "mode": "all" if all_of else "any"} if after else {"when": text}),
+        **({"after": list(map(parse_link, after)), "mode": after_mode} if after else {"when": text}),
         "key": key,
         "owner": owner,
     }

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ....model.change import Facts
+from ....model.refusals import refuse as refuse_task
 from ....schedule import Once, to_json
 from ....schedule.any_of import parts_of
 from ....schedule.describe import describe_schedule
@@ -16,7 +17,7 @@ from ....service.tasks.advisories import Advisory
 from ....service.tasks.edits import EditResult
 from ....wire.instants import local, utc
 from ....wire.previews import warnings_json
-from ....wire.tasks import definition_json, read_edits, task_json
+from ....wire.tasks import definition_json, edited_after, read_edits, task_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
@@ -28,13 +29,14 @@ from ...parameters import INTEGER, Values
 from ...schedule_question import Question, answer_question, hint_explain_command
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
-from ...task_options import definition_options, task_shape
+from ...task_options import after_options, definition_options, task_shape
 
 
 @click.command("edit", cls=Command, takes_program=True)
 @task_argument
 @click.argument("extra_words", nargs=-1, metavar="[URL]", help="The address for --http METHOD.")
 @click.option("--when", help="A new schedule; it counts from now.")
+@after_options
 @click.option("--name", help="A new name.")
 @definition_options
 @click.option("--if-version", type=INTEGER, help="Only if this is still its version.")
@@ -45,6 +47,8 @@ def edit(
     task: str,
     extra_words: tuple[str, ...],
     when: str | None,
+    after: tuple[str, ...],
+    after_mode: str | None,
     name: str | None,
     definition: Values,
     program: tuple[str, ...],
@@ -54,7 +58,9 @@ def edit(
     """Change a task."""
     shape = task_shape(definition, list(extra_words), program)
     shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
-    if not shape:
+    if when is not None and (after or after_mode is not None):
+        raise refuse_task("after_and_schedule")
+    if not (shape or after or after_mode):
         raise refuse("nothing_to_change")
 
     async def work(app: CommandSession) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
@@ -66,7 +72,8 @@ def edit(
             if any(isinstance(part, Once) for part in parts_of(answer.schedule)):
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)
-        edits = read_edits(shape)
+        links = edited_after(found.task, after, after_mode)
+        edits = read_edits(shape if links is None else {**shape, "when": links})
         done = await app.service.tasks.edit(app.principal, found.task.id, edits, expected=if_version, dry_run=dry_run)
         warnings = await app.review(done, edits)
         return done, await app.service.tasks.get(app.principal, found.task.id), app.clock.now(), warnings

@@ -50,6 +50,19 @@ def test_edit_of_links_is_refused_like_a_new_link(cli: Cli) -> None:
     assert cli("edit", "a", "--after", "b").code == 6
 
 
+def test_schedule_line_names_the_predecessors_and_no_zone(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "one")
+    added = cli("add", "--after", "one", "--say", "b", "--name", "b")
+    shown = cli("show", "b")
+    assert "after one\n" in added.out
+    assert "after one\n" in shown.out
+    assert "after one" in cli("ls").out
+    assert "在 one 成功之后" in cli("--lang", "zh", "ls").out
+    assert [each["means"] for each in cli("ls", "--json").json] == ["every hour, UTC", "after one"]
+    edited = cli("edit", "b", "--after", "one:ended").out
+    assert "after one → after one (ended)" in edited
+
+
 def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "a", "--name", "a")
     cli("add", "--after", "a", "--say", "b", "--name", "b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mcp.tool_client import tools_for
+from tests.mcp.tool_client import ZONE, tools_for
 
 
 async def test_edit_changes_predecessors_and_mode() -> None:
@@ -26,3 +26,18 @@ async def test_links_and_a_schedule_exclude_each_other_in_an_edit() -> None:
         for arguments in ({"after": ["a"]}, {"mode": "all"}):
             assert await tools.refused("update_task", id="b", when="every 2h", **arguments) == "after_and_schedule"
         assert await tools.refused("update_task", id="a", mode="all") == "missing_field"
+
+
+async def test_meaning_names_the_predecessors_and_no_zone() -> None:
+    async with tools_for() as (_, tools):
+        await tools("schedule_task", when="every 1h", do="a", name="one")
+        await tools("schedule_task", when="every 1h", do="a", name="two")
+        made = await tools("schedule_task", after=["one", "two"], do="b", name="b")
+        assert made["means"] == made["task"]["means"] == "after one or two"
+        line = await tools.line("get_task", id="b")
+        assert "after one or two" in line
+        assert ZONE not in line
+        listed = await tools("list_tasks")
+        assert [each["means"] for each in listed["tasks"]][-1] == "after one or two"
+        edited = await tools("update_task", id="b", after=["two:failed"])
+        assert edited["means"] == edited["task"]["means"] == "after two (failed)"

@@ -12,7 +12,7 @@ from ..model.change import Facts
 from ..model.record import RecordWrite
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
-from ..schedule import Schedule, to_json
+from ..schedule import After, Schedule, to_json
 from ..schedule.compat import Note
 from ..schedule.describe import describe_schedule
 from ..schedule.text import parse_text
@@ -27,7 +27,7 @@ from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
 from .lines import join_rows, shorten_line
 from .messages import CHANGED, FIRES_CHANGED, LIST_MARK, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE
-from .receipt import approval_json, preview_of, receipt_of, with_assumed_zone, with_warnings
+from .receipt import approval_json, predecessor_names, preview_of, receipt_of, with_assumed_zone, with_warnings
 from .refusals import refuse
 
 PREVIEW_FIRES: Final = 5
@@ -48,7 +48,7 @@ async def schedule_task(call: Call, arguments: Arguments) -> ToolResult:
     receipt = await with_warnings(call, receipt, result.facts, resolved.warnings)
     receipt = with_assumed_zone(call, arguments, receipt)
     data = {
-        "task": _task_json(call, result),
+        "task": await _task_json(call, result),
         "change": result.change,
         "declared": resolved.declared_in(result.facts.task.schedule),
         "dry_run": result.dry_run,
@@ -108,7 +108,7 @@ async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
 
 def require_zone(call: Call, schedule: Schedule) -> None:
     """Refuse a schedule without a zone: the deployment's own zone need not be the user's."""
-    if schedule.zone is None:
+    if schedule.zone is None and not isinstance(schedule, After):
         raise refuse("zone_needed", owner=call.principal.owner)
 
 
@@ -141,8 +141,8 @@ def _change(before: Facts | None, after: Task) -> str:
     return "same" if before.task.version == after.version else "changed"
 
 
-def _task_json(call: Call, result: TaskChange) -> dict[str, Any]:
-    data = task_json(result.facts, call.language)
+async def _task_json(call: Call, result: TaskChange) -> dict[str, Any]:
+    data = task_json(result.facts, call.language, names=await predecessor_names(call, result.facts.task))
     # The task of a dry run does not exist, so it has no id.
     return {**data, "id": None} if result.dry_run and result.change == "new" else data
 
@@ -169,7 +169,7 @@ async def update_task(call: Call, arguments: Arguments) -> ToolResult:
     changed = _changed_fields(edited)
     data = {
         "before": definition_json(edited.before),
-        "task": task_json(facts, call.language),
+        "task": task_json(facts, call.language, names=await predecessor_names(call, facts.task)),
         "changed": changed,
         "removed": _fires_json(edited.fires.removed, edited.before),
         "added": _fires_json(edited.fires.added, edited.after),

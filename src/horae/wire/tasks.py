@@ -18,7 +18,7 @@ from ..model.route import is_route
 from ..model.run import Run
 from ..model.task import Target, Task, TaskPast, TaskState, TaskStatus
 from ..schedule import After, to_json
-from ..schedule.after import ON_CHOICES
+from ..schedule.after import ON_CHOICES, with_names
 from ..schedule.describe import describe_schedule
 from ..service.tasks.edits import KEEP, Edits
 from ..service.tasks.task_request import NO_OPTIONS, TaskRequest
@@ -58,6 +58,7 @@ _MAX_CACHED_CHARACTERS: Final = 2_048
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Built once: `json.dumps` with options builds a new encoder for every text."""
 """Entry kinds that lead to no run."""
+NO_NAMES: Final[Mapping[str, str]] = {}
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
 """Shorthands for `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`.
 """
@@ -80,22 +81,28 @@ def definition_json(task: Task) -> dict[str, Any]:
 
 
 def task_json(
-    facts: Facts, language: Language = "en", last: Run | None = None, missed: int | None = None
+    facts: Facts,
+    language: Language = "en",
+    last: Run | None = None,
+    missed: int | None = None,
+    names: Mapping[str, str] = NO_NAMES,
 ) -> dict[str, Any]:
     """Encode the task with its status. `last` is its newest run, and `missed` the number of its occurrences of the last
-    day that nothing could run; both are None unless they were looked up."""
+    day that nothing could run; both are None unless they were looked up. `names`: those of its predecessors, by id."""
     task = facts.task
+    if names and isinstance(task.schedule, After):
+        return {**static_json(task, language, names), **live_json(facts, last, missed)}
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
     definition = _cached_static_json(task, language) if is_small else static_json(task, language)
     return {**definition, **live_json(facts, last, missed)}
 
 
-def static_json(task: Task, language: Language = "en") -> dict[str, Any]:
+def static_json(task: Task, language: Language = "en", names: Mapping[str, str] = NO_NAMES) -> dict[str, Any]:
     """Encode the fields that do not change from run to run."""
     return {
         "id": task.id,
         **definition_json(task),
-        "means": describe_schedule(task.schedule, language),
+        "means": describe_schedule(with_names(task.schedule, names), language),
         "version": task.version,
         "successors": list(task.successors),
         "created": utc(task.created),

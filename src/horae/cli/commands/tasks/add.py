@@ -142,7 +142,8 @@ def add(
         created = await (_preview(app, resolved.request) if dry_run else _create(app, resolved.request, paused=pause))
         resolved = app.with_advisories(resolved)
         shown = not (dry_run or out.json or out.quiet)
-        created = created._replace(names=await predecessor_names(app, created.facts.task) if shown else {})
+        named = (created.facts.task,) if created.edited is None else (created.edited.before, created.facts.task)
+        created = created._replace(names=await predecessor_names(app, *named))
         reference = await task_reference(app, created.facts.task, out) if shown else ""
         warnings = _distinct((*used_up_advisories(created.facts), *resolved.warnings, *schedule_warnings))
         return created._replace(resolved=resolved, warnings=warnings, reference=reference)
@@ -212,7 +213,7 @@ def _show(out: Printer, created: CreatedTask) -> None:
         return
     out.line(_headline(out, created))
     if created.edited is not None:
-        show_changes(out, created.edited, created.now)
+        show_changes(out, created.edited, created.now, created.names)
     show_schedule(out, facts, created.now, made=True, names=created.names)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
@@ -253,7 +254,7 @@ def _headline(out: Printer, created: CreatedTask) -> Cell:
 def _receipt_json(out: Printer, created: CreatedTask) -> dict[str, Any]:
     facts = created.facts
     return {
-        "task": task_json(facts, out.language),
+        "task": task_json(facts, out.language, names=created.names),
         "fires": fires_json(fires_of(facts.task, facts.status, created.now, FIRES)),
         "warnings": warnings_json(created.warnings, out.language),
         "declared": created.declared,

@@ -99,7 +99,7 @@ def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
     last = shown.runs[0] if shown.runs else None
     fires_after_resume = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
     return {
-        "task": task_json(facts, out.language, last),
+        "task": task_json(facts, out.language, last, names=shown.names),
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
         "fires_if_resumed": fires_json(fires_after_resume),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],

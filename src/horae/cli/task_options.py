@@ -57,6 +57,7 @@ _POLICY_OPTIONS: Final = (
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
     click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
+    click.option("--notify-text", metavar="TEXT", help="Text of these messages; {horae.result} is the result."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
     click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
     click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
@@ -173,14 +174,15 @@ def _policy_options(definition: Values) -> dict[str, Any]:
 
 
 def _notify_options(definition: Values) -> dict[str, Any]:
-    """Return the policy `notify`; `--notify-on` alone is left for the policy to refuse."""
-    to, on = definition["notify"], definition["notify_on"]
-    if to is None and on is None:
+    """Return the policy `notify`; `--notify-on` or `--notify-text` alone is left for the policy to refuse."""
+    to, on, text = definition["notify"], definition["notify_on"], definition["notify_text"]
+    if to is None and on is None and text is None:
         return {}
     if to == "never":
         return {"notify": None}
     parts = {"to": to, "on": on}
-    return {"notify": {name: _split_list(value) for name, value in parts.items() if value is not None}}
+    lists = {name: _split_list(value) for name, value in parts.items() if value is not None}
+    return {"notify": lists if text is None else {**lists, "text": text}}
 
 
 def _split_list(text: str) -> list[str]:

@@ -165,6 +165,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Whether a run is repeated after a crash.": "崩溃时的执行保证。",
     "-100 to 100; higher comes first.": "-100 到 100；数值大的优先。",
     "Unique key: used again, it edits the same task.": "唯一键：再次使用时修改同一个任务。",
+    "Text of these messages; {horae.result} is the result.": "这些消息的正文；{horae.result} 为结果。",
     "Run it after this task: succeeded, failed or ended.": "在该任务之后运行：succeeded、failed 或 ended。",
     "With --after: any of them (default), or all.": "与 --after 一起使用：any（任意一个，默认）或 all（全部）。",
     "Also if other tasks run after it; these are then paused.": "即使有其他任务在它之后运行；这些任务随后暂停。",

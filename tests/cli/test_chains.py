@@ -63,6 +63,19 @@ def test_schedule_line_names_the_predecessors_and_no_zone(cli: Cli) -> None:
     assert "after one → after one (ended)" in edited
 
 
+def test_predecessor_that_has_ended_is_a_warning(cli: Cli) -> None:
+    for name in ("a", "b"):
+        cli("add", "every 1h", "--say", name, "--name", name)
+    cli("cancel", "a")
+    added = cli("add", "--after", "a", "--after", "b", "--say", "c", "--name", "c", "--json").json
+    assert "predecessor_finished" in [each["code"] for each in added["warnings"]]
+    assert "'a', which it runs after, is cancelled" in cli("add", "--after", "a", "--say", "d", "--name", "d").err
+    cli("add", "--after", "b", "--say", "e", "--name", "e")
+    edited = cli("edit", "e", "--after", "a", "--json").json
+    assert [each["code"] for each in edited["warnings"]] == ["predecessor_finished"]
+    assert "predecessor_finished" not in cli("edit", "e", "--after", "b", "--json").out
+
+
 def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "a", "--name", "a")
     cli("add", "--after", "a", "--say", "b", "--name", "b")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command_line import Cli
 
 
@@ -74,6 +76,24 @@ def test_predecessor_that_has_ended_is_a_warning(cli: Cli) -> None:
     edited = cli("edit", "e", "--after", "a", "--json").json
     assert [each["code"] for each in edited["warnings"]] == ["predecessor_finished"]
     assert "predecessor_finished" not in cli("edit", "e", "--after", "b", "--json").out
+
+
+@pytest.mark.usefixtures("node")
+def test_chain_of_a_run_is_shown_as_a_tree(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    cli("add", "--after", "a", "--say", "b", "--name", "b")
+    cli("add", "--after", "a:failed", "--say", "c", "--name", "c")
+    run = cli("run", "a", "--wait", "--json").json
+    tree = cli("show", run["id"], "--tree", "--json").json
+    assert [(each["task"], each["state"]) for each in tree["links"] if each["task"] != "b"] == [
+        ("a", "succeeded"),
+        ("c", "skipped"),
+    ]
+    lines = cli("show", run["id"], "--tree").out.splitlines()
+    assert lines[0].startswith("a  succeeded")
+    assert any(line.startswith("├─ b") for line in lines)
+    assert "└─ c  skipped" in lines
+    assert "└─ c  跳过" in cli("--lang", "zh", "show", run["id"], "--tree").out.splitlines()
 
 
 def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:

@@ -132,6 +132,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
     (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
     (Runs, "attempts"): lambda harness, ask: harness.runs.attempts(BOB, ask),

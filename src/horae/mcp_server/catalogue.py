@@ -55,16 +55,7 @@ START_WITHIN: Final[Schema] = {
 }
 GATE: Final[Schema] = {
     "type": "object",
-    "description": 'A cheap check before each run: {"command": ["check-mail"]}, {"http": "https://…"} or {"function": "name"}, '
-    'with "timeout" ("30s"). It answers {"run": true, "data": …} or {"run": false, "reason": "…"}; {}: no gate.',
-    "properties": {
-        "command": {"type": ["array", "object"], "items": {"type": "string"}},
-        "http": {"type": ["string", "object"]},
-        "function": {"type": ["string", "object"]},
-        "timeout": {"type": "string"},
-        "state": {"type": "boolean"},
-    },
-    "additionalProperties": False,
+    "description": 'Cheap check before each run: {"command": ["check"]}, http or function; {}: none.',
 }
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,10 @@ _POLICY_OPTIONS: Final = (
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
     click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
     click.option("--notify-text", metavar="TEXT", help="Text of these messages; {horae.result} is the result."),
+    click.option(
+        "--gate", metavar="CHECK|never", help="Check before each run: 'command PROGRAM …', 'http URL', 'function NAME'."
+    ),
+    click.option("--gate-timeout", metavar="30s", help="Longest time that the gate may take."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
     click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
     click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
@@ -170,7 +175,38 @@ def _policy_options(definition: Values) -> dict[str, Any]:
     for name in ("retries", "give_up_after", "max_duration", "notify_after", "start_within"):
         if definition[name] is not None:
             chosen[name] = _parse_limit(definition[name])
-    return {**chosen, **_notify_options(definition)}
+    return {**chosen, **_notify_options(definition), **_gate_options(definition)}
+
+
+def _gate_options(definition: Values) -> dict[str, Any]:
+    """Return the policy `gate`: `command PROGRAM …`, `http [METHOD] URL`, `function NAME`, or JSON."""
+    text, timeout = definition["gate"], definition["gate_timeout"]
+    if text is None and timeout is not None:
+        raise refuse("bad_gate", value="--gate-timeout")
+    if text is None:
+        return {}
+    if text.strip() == "never":
+        return {"gate": None}
+    gate = json_option("--gate", text) if text.lstrip().startswith(("{", "@")) else _parse_gate(text)
+    return {"gate": {**gate, "timeout": timeout} if timeout is not None and isinstance(gate, dict) else gate}
+
+
+def _parse_gate(text: str) -> dict[str, Any]:
+    try:
+        kind, *words = shlex.split(text)
+    except ValueError:
+        raise refuse("bad_gate", value=text) from None
+    match kind, words:
+        case "command", [_, *_]:
+            return {"command": words}
+        case "http", [url]:
+            return {"http": {"url": url}}
+        case "http", [method, url] if method.upper() in METHODS:
+            return {"http": {"method": method.upper(), "url": url}}
+        case "function", [name]:
+            return {"function": name}
+        case _:
+            raise refuse("bad_gate", value=text)
 
 
 def _notify_options(definition: Values) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
 from ..schedule.text.zone_words import resolve_zone
 from ..wire.fields import check_fields
-from ..wire.tasks import SHORT_TARGETS, after_when, edited_after, parse_link
+from ..wire.targets import SHORT_TARGETS
+from ..wire.tasks import after_when, edited_after, parse_link
 from .call import Arguments, Call
 from .lines import to_single_line
 from .refusals import refuse

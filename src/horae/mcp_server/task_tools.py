@@ -21,7 +21,8 @@ from ..service.tasks.edits import EditResult
 from ..service.tasks.functions import ResolvedRequest, function_of
 from ..service.tasks.task_request import NEVER, TaskRequest, read_when
 from ..wire.instants import local, utc
-from ..wire.tasks import definition_json, read_edits, read_task, target_from_shorthand, task_json
+from ..wire.targets import target_from_shorthand
+from ..wire.tasks import definition_json, read_edits, read_task, task_json
 from .arguments import default_name, edited_when_of, id_of, require, when_of, work_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
@@ -94,6 +95,8 @@ def _policies(arguments: Arguments) -> dict[str, Any]:
         policies["missed"] = arguments["if_late"]
     if "start_within" in arguments:
         policies["start_within"] = None if arguments["start_within"] == NEVER else arguments["start_within"]
+    if "gate" in arguments:
+        policies["gate"] = arguments["gate"] or None
     return policies
 
 
@@ -199,7 +202,7 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
     if policies := _policies(arguments):
         fields["policies"] = policies
     if not fields:
-        raise refuse_task("missing_field", name="when / after / do / name / zone / if_late / start_within")
+        raise refuse_task("missing_field", name="when / after / do / name / zone / if_late / start_within / gate")
     return fields, notes
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
 from .field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
+from .gate import Gate
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -136,6 +137,8 @@ class Policies:
     start_within: timedelta | None = None
     """A run that has not started that long after its due instant is skipped, whatever it waited for. None: no limit."""
     notify: Notify | None = None
+    gate: Gate | None = None
+    """A cheap check before each run: closed, the run is skipped."""
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
@@ -155,6 +158,10 @@ class Policies:
             check_type("notify", self.notify, Notify)
             if not self.notify_after and set(self.notify.on) & set(INCIDENT_OCCASIONS):
                 raise refuse("notify_without_incident")
+        if self.gate is not None:
+            check_type("gate", self.gate, Gate)
+            if self.gate.state and self.overlap == "parallel":
+                raise refuse("gate_state_parallel")
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -202,6 +209,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
         **({} if notify is None else {"notify": notify_to_json(notify)}),
+        **({} if policies.gate is None else {"gate": _gate_to_json(policies.gate)}),
     }
 
 
@@ -233,7 +241,18 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
         start_within=_duration(value.get("start_within")),
         notify=_notify_from(value.get("notify")),
+        gate=_gate_from(value.get("gate")),
     )
+
+
+def _gate_to_json(gate: Gate) -> dict[str, Any]:
+    return {"kind": gate.kind, "spec": gate.spec, "timeout": _seconds(gate.timeout), "state": gate.state}
+
+
+def _gate_from(value: Mapping[str, Any] | None) -> Gate | None:
+    if value is None:
+        return None
+    return Gate(value["kind"], value["spec"], timedelta(seconds=value["timeout"]), value["state"])
 
 
 def _notify_from(value: Mapping[str, Any] | None) -> Notify | None:

@@ -16,7 +16,7 @@ from ..model.ids import EPOCH
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
-from ..model.task import Target, Task, TaskPast, TaskState, TaskStatus
+from ..model.task import Task, TaskPast, TaskState, TaskStatus
 from ..schedule import After, to_json
 from ..schedule.after import ON_CHOICES, with_names
 from ..schedule.describe import describe_schedule
@@ -26,6 +26,7 @@ from .fields import check_fields, text_or_none
 from .instants import local, parse_instant, utc
 from .policies import policies_json, read_policies
 from .runs import run_json
+from .targets import SHORT_TARGETS, check_encodable, read_target, target_json
 
 DEFINITION_FIELDS: Final = ("name", "when", "zone", "target", "payload", "key", "lane", "labels", "policies", "owner")
 """Fields that the creator of a task may set."""
@@ -59,9 +60,6 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Built once: `json.dumps` with options builds a new encoder for every text."""
 """Entry kinds that lead to no run."""
 NO_NAMES: Final[Mapping[str, str]] = {}
-SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
-"""Shorthands for `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`.
-"""
 
 
 def definition_json(task: Task) -> dict[str, Any]:
@@ -170,11 +168,6 @@ def _counters_json(status: TaskStatus) -> dict[str, Any]:
     }
 
 
-def target_json(target: Target) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(target.spec)
-    return {"kind": target.kind, **spec}
-
-
 def next_due(facts: Facts) -> datetime | None:
     """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
     dues = [
@@ -275,46 +268,9 @@ def _read_past_instant(name: str, value: object) -> datetime:
         raise refuse("bad_past", name=f"{PAST}.{name}", value=value, least=EPOCH.isoformat(), most="now") from None
 
 
-def read_target(fields: Mapping[str, Any]) -> Target:
-    given = [name for name in ("target", *SHORT_TARGETS) if fields.get(name) is not None]
-    if len(given) != 1:
-        raise refuse("missing_field", name="target") if not given else refuse("two_targets", names=", ".join(given))
-    value = fields[given[0]]
-    return _full_target(value) if given[0] == "target" else target_from_shorthand(given[0], value)
-
-
-def target_from_shorthand(name: str, value: object) -> Target:
-    """Build a target from its shorthand."""
-    is_spec = isinstance(value, Mapping)
-    match name:
-        case "http":
-            return _target("http", value if is_spec else {"url": value})
-        case "command":
-            return _target("command", value if is_spec else {"argv": value})
-        case "function":
-            return _target("function", value if is_spec else {"name": value})
-        case "say":
-            return _target("event", {"say": value})
-        case _:
-            return _target("event", value if is_spec else {"topic": value})
-
-
-def _full_target(value: object) -> Target:
-    if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
-        raise refuse("missing_field", name="target.kind")
-    return _target(value["kind"], {key: each for key, each in value.items() if key != "kind"})
-
-
-def _target(kind: str, spec: object) -> Target:
-    try:
-        return Target(_check_encodable(kind), _check_encodable(_encode(spec)))
-    except (TypeError, ValueError, RecursionError):
-        raise refuse("bad_payload", value="target") from None
-
-
 def read_payload(fields: Mapping[str, Any]) -> str:
     try:
-        return _check_encodable(_encode(fields.get("payload", {})))
+        return check_encodable(_encode(fields.get("payload", {})))
     except (TypeError, ValueError, RecursionError) as error:
         raise refuse("bad_payload", value=error) from None
 
@@ -325,12 +281,6 @@ def _labels(fields: Mapping[str, Any]) -> dict[str, str] | None:
     if labels is not None and not isinstance(labels, Mapping):
         raise refuse("bad_policy", name="labels", value=labels, wanted="JSON object")
     return None if labels is None else dict(labels)
-
-
-def _check_encodable(text: str) -> str:
-    """Return the text; ValueError for a lone surrogate, which JSON can escape but UTF-8 cannot hold."""
-    text.encode()
-    return text
 
 
 EDITABLE_FIELDS: Final = tuple(name for name in DEFINITION_FIELDS if name not in ("key", "owner"))

@@ -157,6 +157,8 @@ OPTIONS: Final[dict[str, str]] = {
     "Skip it if it has not started that long after it was due.": "到期后超过这一时间仍未开始，就跳过这一次。",
     "Failures in a row after which it stops.": "连续失败多少次后停止。",
     "Failures in a row after which one notice is sent.": "连续失败多少次后通知一次。",
+    "Check before each run: 'command PROGRAM …', 'http URL', 'function NAME'.": "每次运行前的检查：'command 程序 …'、'http URL'、'function 名称'。",
+    "Longest time that the gate may take.": "门控检查的最长时间。",
     "Destinations to send messages to; see 'horae notify ls'.": "消息发往的目的地；见 horae notify ls。",
     "failed, recovered, overdue, succeeded. Default: the first two.": (
         "failed、recovered、overdue、succeeded。默认：前两个。"

@@ -36,6 +36,13 @@ LABELS: Final[dict[str, Message]] = {
     "policies.notify.to": Message("Destinations", "目的地"),
     "policies.notify.text": Message("Text of the message", "消息正文"),
     "policies.notify.on": Message("Message on", "发送消息的情形"),
+    "policies.gate": Message("Gate: a check before each run", "门控：每次运行前的检查"),
+    "policies.gate.target": Message("Gate in full", "门控（完整）"),
+    "policies.gate.command": Message("Gate: program", "门控：程序"),
+    "policies.gate.http": Message("Gate: URL", "门控：URL"),
+    "policies.gate.function": Message("Gate: function", "门控：函数"),
+    "policies.gate.timeout": Message("Timeout of the gate", "门控的超时"),
+    "policies.gate.state": Message("The gate keeps a state", "门控保存状态"),
     "policies.timeout": Message("Timeout", "超时"),
     "policies.max_duration": Message("Longest duration", "最长时长"),
     "policies.start_within": Message("Start within", "最晚开始"),
@@ -109,6 +116,17 @@ HELP: Final[dict[str, Message]] = {
     "policies.notify.on": Message(
         "failed, recovered, overdue, succeeded, separated by commas.",
         "failed、recovered、overdue、succeeded，以逗号分隔。",
+    ),
+    "policies.gate.target": Message(
+        'JSON with its kind, such as "http", and the fields of that target.',
+        '带 kind(例如 "http")以及该目标各字段的 JSON。',
+    ),
+    "policies.gate.command": Message('A JSON list: ["check-mail", "--new"].', 'JSON 列表:["check-mail", "--new"]。'),
+    "policies.gate.http": Message('It answers {"run": true} or false.', '它回答 {"run": true} 或 false。'),
+    "policies.gate.function": Message("Name of a task function.", "任务函数的名称。"),
+    "policies.gate.timeout": Message("Longest time for the check, such as 30s.", "检查的最长时间,例如 30s。"),
+    "policies.gate.state": Message(
+        "What the check returns as state is given to its next call.", "检查返回的 state 会交给它的下一次调用。"
     ),
     "policies.timeout": Message("Longest time without an answer, such as 5m.", "没有响应的最长时间,例如 5m。"),
     "policies.max_duration": Message("Longest time in all, such as 1h; or never.", "总计最长时间,例如 1h;或 never。"),

@@ -88,6 +88,7 @@ TASK: Final = closed(
                         optional=("text",),
                     )
                 ),
+                "gate": nullable(closed({"target": OBJECT, "timeout": TEXT, "state": BOOLEAN})),
             }
         ),
         "owner": TEXT,

@@ -80,6 +80,19 @@ _NOTIFY: Final = nullable(
         required=("to",),
     )
 ) | {"description": "Messages to people; null: none."}
+_GATE: Final = nullable(
+    closed(
+        {
+            "target": {"type": "object", "description": "The check in full, with its kind."},
+            "command": {"type": ["array", "object"], "description": "Program and arguments."},
+            "http": {"type": ["string", "object"], "description": "URL."},
+            "function": {"type": ["string", "object"], "description": "Name of a task function."},
+            "timeout": _DURATION,
+            "state": BOOLEAN | {"description": "Keeps what the check returns as state, for its next call."},
+        },
+        required=(),
+    )
+) | {"description": 'A check before each run: it answers {"run": true} or {"run": false}; null: none.'}
 _POLICIES: Final = nullable(
     closed(
         {
@@ -92,6 +105,7 @@ _POLICIES: Final = nullable(
             "notify_after": nullable(INTEGER)
             | {"minimum": 0, "description": "Failed occurrences in a row before one notification; 0 or null: never."},
             "notify": _NOTIFY,
+            "gate": _GATE,
             "timeout": {"type": ["string", "number", "null"]},
             "max_duration": {"type": ["string", "number", "null"]},
             "start_within": {"type": ["string", "number", "null"]}

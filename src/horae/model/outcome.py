@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
+from .gate import GateVerdict
 from .messages import RunWrites
 from .reason import Reason
 
@@ -55,5 +56,7 @@ class Settlement(NamedTuple):
     outcome: Outcome
     started: datetime | None
     ended: datetime
+    gate: GateVerdict | None = None
+    """Verdict of the task's gate, if it gave one."""
     writes: RunWrites | None = None
     """Records, messages and cursor moves that commit with a success, or not at all."""

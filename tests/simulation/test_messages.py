@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from horae.clock import SystemClock
 from horae.lifecycle import settle as settle_module
 from horae.lifecycle.messages import with_writes
 from horae.model.change import Change, SettleDecision
@@ -68,7 +69,7 @@ class MovesCursorsOfStaleRuns(MemoryStore):
             with self._data.transaction():
                 run_to_end(write_streams(MemoryMessageAccess(self._data), [StreamWrites("ada", moves=moves)]))
         # The node may die, or lose the run, between the two.
-        await asyncio.sleep(30)
+        await SystemClock().pause(30)
         return await super().settle(batch, decide)
 
 

@@ -181,6 +181,8 @@ def test_occurrences_wait_for_a_failing_gate_and_are_one_row(overlap: Any) -> No
     stretch = next(row for row in steps.rows if row.span is not None)
     assert (stretch.reason, stretch.span.count) == (Reason.GATE_FAILED, 2)
     assert [entry.due for entry in steps.facts.entries] == [NOON + 3 * HOUR]
+    why = explain(steps.facts, [row for row in steps.rows if row.planned == NOON], NOON, now + HOUR)
+    assert "requested" not in why.english
 
 
 def test_chained_occurrence_does_not_wait_for_a_failing_gate() -> None:

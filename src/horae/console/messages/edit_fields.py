@@ -37,10 +37,7 @@ LABELS: Final[dict[str, Message]] = {
     "policies.notify.on": Message("Message on", "发送消息的情形"),
     "policies.gate": Message("Gate: a check before each run", "门控：每次运行前的检查"),
     "policies.gate.target": Message("Gate in full", "门控（完整）"),
-    "policies.gate.command": Message("Gate: program", "门控：程序"),
-    "policies.gate.http": Message("Gate: URL", "门控：URL"),
-    "policies.gate.function": Message("Gate: function", "门控：函数"),
-    "policies.gate.timeout": Message("Timeout of the gate", "门控的超时"),
+    "policies.gate.timeout": Message("Gate: longest check", "门控：最长检查时间"),
     "policies.gate.state": Message("The gate keeps a state", "门控保存状态"),
     "policies.timeout": Message("Timeout", "超时"),
     "policies.max_duration": Message("Longest duration", "最长时长"),
@@ -116,9 +113,6 @@ HELP: Final[dict[str, Message]] = {
         'JSON with its kind, such as "http", and the fields of that target.',
         '带 kind(例如 "http")以及该目标各字段的 JSON。',
     ),
-    "policies.gate.command": Message('A JSON list: ["check-mail", "--new"].', 'JSON 列表:["check-mail", "--new"]。'),
-    "policies.gate.http": Message('It answers {"run": true} or false.', '它回答 {"run": true} 或 false。'),
-    "policies.gate.function": Message("Name of a task function.", "任务函数的名称。"),
     "policies.gate.timeout": Message("Longest time for the check, such as 30s.", "检查的最长时间,例如 30s。"),
     "policies.gate.state": Message(
         "What the check returns as state is given to its next call.", "检查返回的 state 会交给它的下一次调用。"

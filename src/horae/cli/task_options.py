@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ import click
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
+from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
 from .messages.refusals import refuse
 from .output.styled_text import replace_unprintable
@@ -56,6 +58,7 @@ _POLICY_OPTIONS: Final = (
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
     click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
+    click.option("--notify-text", metavar="TEXT", help="Text of these messages; {horae.result} is the result."),
     click.option(
         "--gate", metavar="CHECK|never", help="Check before each run: 'command PROGRAM …', 'http URL', 'function NAME'."
     ),
@@ -65,6 +68,15 @@ _POLICY_OPTIONS: Final = (
     click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
+
+
+def after_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name predecessors: `after` and `after_mode`."""
+    mode = click.option("--after-mode", type=one_of(Mode), help="With --after: any of them (default), or all.")
+    after = click.option(
+        "--after", multiple=True, metavar="TASK[:on]", help="Run it after this task: succeeded, failed or ended."
+    )
+    return after(mode(command))
 
 
 def task_shape(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:
@@ -198,14 +210,15 @@ def _parse_gate(text: str) -> dict[str, Any]:
 
 
 def _notify_options(definition: Values) -> dict[str, Any]:
-    """Return the policy `notify`; `--notify-on` alone is left for the policy to refuse."""
-    to, on = definition["notify"], definition["notify_on"]
-    if to is None and on is None:
+    """Return the policy `notify`; `--notify-on` or `--notify-text` alone is left for the policy to refuse."""
+    to, on, text = definition["notify"], definition["notify_on"], definition["notify_text"]
+    if to is None and on is None and text is None:
         return {}
     if to == "never":
         return {"notify": None}
     parts = {"to": to, "on": on}
-    return {"notify": {name: _split_list(value) for name, value in parts.items() if value is not None}}
+    lists = {name: _split_list(value) for name, value in parts.items() if value is not None}
+    return {"notify": lists if text is None else {**lists, "text": text}}
 
 
 def _split_list(text: str) -> list[str]:

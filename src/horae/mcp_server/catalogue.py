@@ -184,6 +184,8 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             ("id",),
             id=ID,
             when=WHEN,
+            after=AFTER,
+            mode=MODE,
             do=DO,
             name=NAME,
             zone={"type": "string", "description": "A new zone for its wall times."},

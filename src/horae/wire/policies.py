@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..errors import Refusal
 from ..model.gate import GATE_KINDS, Gate
-from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies
+from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies, notify_to_json
 from ..model.refusals import refuse
 from ..model.task import Target
 from ..schedule.durations import format_iso_duration
@@ -34,7 +34,7 @@ POLICY_FIELDS: Final = (
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
-_NOTIFY_FIELDS: Final = ("to", "on")
+_NOTIFY_FIELDS: Final = ("to", "on", "text")
 _GATE_FIELDS: Final = ("target", *GATE_KINDS, "timeout", "state")
 _UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after", "start_within")
 
@@ -85,7 +85,7 @@ def read_policies(value: object) -> Options:
 
 
 def notify_json(notify: Notify | None) -> dict[str, Any] | None:
-    return None if notify is None else {"to": list(notify.to), "on": list(notify.on)}
+    return None if notify is None else notify_to_json(notify)
 
 
 def gate_json(gate: Gate | None) -> dict[str, Any] | None:
@@ -115,7 +115,8 @@ def _read_notify(value: object) -> Notify:
     if fields.get("to") is None:
         raise refuse("missing_field", name="notify.to")
     on = INCIDENT_OCCASIONS if fields.get("on") is None else fields["on"]
-    return Notify(_read_list(fields["to"]), _read_list(on))
+    text = fields.get("text")
+    return Notify(_read_list(fields["to"]), _read_list(on), "" if text is None else text)
 
 
 def _read_list(value: Any) -> Any:

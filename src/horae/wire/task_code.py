@@ -194,7 +194,8 @@ def _policy_value(name: str, value: Any, *, is_once: bool) -> str:
     if name == "gate" and isinstance(value, Mapping):
         return repr(dict(value))
     if name == "notify" and isinstance(value, Mapping):
-        return f"Notify({', '.join(f'{part}={tuple(each)!r}' for part, each in value.items())})"
+        parts = {part: each if part == "text" else tuple(each) for part, each in value.items()}
+        return f"Notify({', '.join(f'{part}={each!r}' for part, each in parts.items())})"
     return repr("never" if value is None else value)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -17,7 +18,7 @@ from ..model.route import is_route
 from ..model.run import Run
 from ..model.task import Task, TaskPast, TaskState, TaskStatus
 from ..schedule import After, to_json
-from ..schedule.after import ON_CHOICES
+from ..schedule.after import ON_CHOICES, with_names
 from ..schedule.describe import describe_schedule
 from ..service.tasks.edits import KEEP, Edits
 from ..service.tasks.task_request import NO_OPTIONS, TaskRequest
@@ -58,6 +59,7 @@ _MAX_CACHED_CHARACTERS: Final = 2_048
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Built once: `json.dumps` with options builds a new encoder for every text."""
 """Entry kinds that lead to no run."""
+NO_NAMES: Final[Mapping[str, str]] = {}
 
 
 def definition_json(task: Task) -> dict[str, Any]:
@@ -77,22 +79,28 @@ def definition_json(task: Task) -> dict[str, Any]:
 
 
 def task_json(
-    facts: Facts, language: Language = "en", last: Run | None = None, missed: int | None = None
+    facts: Facts,
+    language: Language = "en",
+    last: Run | None = None,
+    missed: int | None = None,
+    names: Mapping[str, str] = NO_NAMES,
 ) -> dict[str, Any]:
     """Encode the task with its status. `last` is its newest run, and `missed` the number of its occurrences of the last
-    day that nothing could run; both are None unless they were looked up."""
+    day that nothing could run; both are None unless they were looked up. `names`: those of its predecessors, by id."""
     task = facts.task
+    if names and isinstance(task.schedule, After):
+        return {**static_json(task, language, names), **live_json(facts, last, missed)}
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
     definition = _cached_static_json(task, language) if is_small else static_json(task, language)
     return {**definition, **live_json(facts, last, missed)}
 
 
-def static_json(task: Task, language: Language = "en") -> dict[str, Any]:
+def static_json(task: Task, language: Language = "en", names: Mapping[str, str] = NO_NAMES) -> dict[str, Any]:
     """Encode the fields that do not change from run to run."""
     return {
         "id": task.id,
         **definition_json(task),
-        "means": describe_schedule(task.schedule, language),
+        "means": describe_schedule(with_names(task.schedule, names), language),
         "version": task.version,
         "successors": list(task.successors),
         "created": utc(task.created),
@@ -226,6 +234,21 @@ def after_when(after: object, mode: object = None) -> dict[str, Any]:
     listed = after if isinstance(after, list | tuple) else [after]
     links = [{"task": each} if isinstance(each, str) else each for each in listed]
     return {"kind": After.kind, "links": links, "mode": mode or "any"}
+
+
+def edited_after(task: Task, after: Sequence[str], mode: str | None) -> dict[str, Any] | None:
+    """Return the schedule of an edit that names predecessors, the mode alone, or neither (None).
+
+    Without a mode, the mode of the task stays; with the mode alone, its predecessors stay.
+    """
+    current = task.schedule if isinstance(task.schedule, After) else None
+    if after:
+        return after_when([parse_link(each) for each in after], mode or (None if current is None else current.mode))
+    if mode is None:
+        return None
+    if current is None:
+        raise refuse("missing_field", name="after")
+    return to_json(replace(current, mode=mode))  # type: ignore[arg-type]  # the schedule refuses other modes
 
 
 def _read_past(value: object) -> TaskPast:

@@ -34,6 +34,7 @@ LABELS: Final[dict[str, Message]] = {
     "policies.notify_after": Message("Notify after failures", "连续失败多少次后通知"),
     "policies.notify": Message("Messages to people", "向人发送消息"),
     "policies.notify.to": Message("Destinations", "目的地"),
+    "policies.notify.text": Message("Text of the message", "消息正文"),
     "policies.notify.on": Message("Message on", "发送消息的情形"),
     "policies.gate": Message("Gate: a check before each run", "门控：每次运行前的检查"),
     "policies.gate.target": Message("Gate in full", "门控（完整）"),
@@ -105,6 +106,10 @@ HELP: Final[dict[str, Message]] = {
     "policies.give_up_after": Message("Failed occurrences in a row; or never.", "连续失败的次数;或 never。"),
     "policies.notify_after": Message("Failed occurrences in a row; or never.", "连续失败的次数;或 never。"),
     "policies.notify.to": Message("Names, one per line (Settings, Messages).", "名称，每行一个（设置，消息）。"),
+    "policies.notify.text": Message(
+        "May contain {{horae.result}}, {{horae.planned_local}}, {{horae.count}}; empty: the result or the error.",
+        "可含 {{horae.result}}、{{horae.planned_local}}、{{horae.count}};留空:结果或错误。",
+    ),
     "policies.notify.on": Message(
         "failed, recovered, overdue, succeeded, separated by commas.",
         "failed、recovered、overdue、succeeded，以逗号分隔。",

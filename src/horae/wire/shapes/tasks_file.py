@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.policy import DESTINATION_CHARACTERS, MAX_NOTIFIED, MISSED_MODES, OCCASIONS, OVERLAPS
+from ...model.policy import (
+    DESTINATION_CHARACTERS,
+    MAX_NOTIFIED,
+    MISSED_MODES,
+    NOTICE_TEXT_CHARACTERS,
+    OCCASIONS,
+    OVERLAPS,
+)
 from ...schedule.after import MAX_PREDECESSORS, MODE_CHOICES, ON_CHOICES
 from ...schedule.any_of import MAX_SCHEDULES
 from .notation import (
@@ -67,6 +74,8 @@ _NOTIFY: Final = nullable(
                 "uniqueItems": True,
                 "description": "When a message is sent; without it, failed and recovered.",
             },
+            "text": nullable(TEXT | {"maxLength": NOTICE_TEXT_CHARACTERS})
+            | {"description": "Text of the messages, with {horae.result}; without it, the result or the error."},
         },
         required=("to",),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,7 +48,14 @@ def test_program_of_a_gate_must_be_allowed(cli: Cli) -> None:
     assert "check-mail" in done.err
 
 
-def test_exported_gate_is_applied_again(cli: Cli) -> None:
-    cli("add", "every 1h", "--say", "tick", "--key", "k", "--gate", "function check", "--json")
-    exported = cli("export").out
-    assert '"name": "check"' in exported or "name: check" in exported or "check" in exported
+def test_gate_is_exported_and_applied(cli: Cli, tmp_path: Path) -> None:
+    task = cli("add", "every 1h", "--say", "tick", "--key", "k", "--gate", "function check", "--json").json["task"]
+    gate = task["policies"]["gate"]
+    assert json.dumps(gate["target"], separators=(",", ":")) in cli("export").out.replace(": ", ":").replace(", ", ",")
+    file = tmp_path / "tasks.json"
+    wanted = {"name": task["name"], "key": "k", "when": "every 1h", "say": "tick", "policies": {"gate": gate}}
+    file.write_text(json.dumps({"tasks": [wanted]}), encoding="utf-8")
+    cli("edit", task["id"], "--gate", "never")
+    applied = cli("apply", "-f", str(file), "--yes")
+    assert applied.code == 0, applied.err
+    assert cli("show", task["id"], "--json").json["task"]["policies"]["gate"] == gate

@@ -171,6 +171,7 @@ class PolicyArguments(TypedDict, total=False):
     notify_after: int | Never
     start_within: Duration
     notify: Notify | Never
+    where: Mapping[str, str]
 
 
 def to_options(chosen: PolicyArguments) -> Options:

@@ -94,6 +94,8 @@ def _policies(arguments: Arguments) -> dict[str, Any]:
         policies["missed"] = arguments["if_late"]
     if "start_within" in arguments:
         policies["start_within"] = None if arguments["start_within"] == NEVER else arguments["start_within"]
+    if "where" in arguments:
+        policies["where"] = arguments["where"]
     return policies
 
 
@@ -198,7 +200,7 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
     if policies := _policies(arguments):
         fields["policies"] = policies
     if not fields:
-        raise refuse_task("missing_field", name="when / do / name / zone / if_late / start_within")
+        raise refuse_task("missing_field", name="when / do / name / zone / if_late / start_within / where")
     return fields, notes
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
 from .field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
+from .node_labels import LabelPairs, check_where
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -116,6 +117,8 @@ class Policies:
     start_within: timedelta | None = None
     """A run that has not started that long after its due instant is skipped, whatever it waited for. None: no limit."""
     notify: Notify | None = None
+    where: LabelPairs = ()
+    """Labels that a node must have to run the task; none: every node may."""
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
@@ -135,6 +138,8 @@ class Policies:
             check_type("notify", self.notify, Notify)
             if not self.notify_after and set(self.notify.on) & set(INCIDENT_OCCASIONS):
                 raise refuse("notify_without_incident")
+        if self.where != ():
+            check_where(self.where)
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -182,6 +187,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
         **({} if notify is None else {"notify": {"to": list(notify.to), "on": list(notify.on)}}),
+        **({"where": dict(policies.where)} if policies.where else {}),
     }
 
 
@@ -208,6 +214,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
         start_within=_duration(value.get("start_within")),
         notify=_notify_from(value.get("notify")),
+        where=tuple(sorted(value.get("where", {}).items())),
     )
 
 

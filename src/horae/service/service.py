@@ -8,11 +8,13 @@ from functools import cached_property
 
 from ..clock import Clock
 from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
+from ..model.node_labels import LabelPairs, format_labels, has_labels, label_options
 from ..model.policy import Notify
 from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.doctor import Check
 from ..ports.full_store import FullStore
+from ..ports.node_records import load_agreed_lease
 from ..ports.notifier import Notifier, UnavailableNotifier
 from .accounts.agents import Agents
 from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
@@ -299,7 +301,8 @@ class Service:
         no_listener = await self._warn_no_listener(
             request.owner or principal.owner, "", request.target, request.options.notify
         )
-        warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)))
+        placement = await self._warn_missing_labels(tuple((resolved.request.options.where or {}).items()))
+        warnings = (*literal_secrets(request.target), *placement, *(() if no_listener is None else (no_listener,)))
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
     async def review(self, principal: Principal, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
@@ -307,6 +310,8 @@ class Service:
         principal.require_scope(Scope.WRITE)
         task = done.after
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
+        if edits.options.where:
+            warnings = (*warnings, *await self._warn_missing_labels(task.policies.where))
         if isinstance(edits.target, Keep):
             return warnings
         no_listener = await self._warn_no_listener(task.owner, task.id, task.target, task.policies.notify)
@@ -320,6 +325,16 @@ class Service:
             return None
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.hears(target, notify) else build_advisory("no_listener")
+
+    async def _warn_missing_labels(self, where: LabelPairs) -> tuple[Advisory, ...]:
+        """Return a warning if no running node has all labels that a task requires."""
+        if not where:
+            return ()
+        now, lease = self._clock.now(), await load_agreed_lease(self.store)
+        for node in await self.store.nodes():
+            if now - node.renewed <= lease and has_labels(where, node.labels):
+                return ()
+        return (build_advisory("no_node_with_labels", labels=format_labels(where), options=label_options(where)),)
 
     async def _make_checks(self) -> tuple[Check, ...]:
         return () if self._examine is None else await self._examine(self)

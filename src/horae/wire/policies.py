@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
+from ..model.node_labels import read_where
 from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies
 from ..model.refusals import refuse
 from ..schedule.durations import format_iso_duration
@@ -26,6 +27,7 @@ POLICY_FIELDS: Final = (
     "notify_after",
     "start_within",
     "notify",
+    "where",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
@@ -54,6 +56,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         "start_within": _duration_json(policies.start_within),
         "notify": notify_json(policies.notify),
+        "where": dict(policies.where),
     }
 
 
@@ -72,6 +75,8 @@ def read_policies(value: object) -> Options:
         chosen["retry"] = _read_retry(fields["retry"])
     if "notify" in fields:
         chosen["notify"] = NEVER if fields["notify"] is None else _read_notify(fields["notify"])
+    if "where" in fields:
+        chosen["where"] = {} if fields["where"] is None else dict(read_where(fields["where"]))
     return Options(**chosen)
 
 

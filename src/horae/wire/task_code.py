@@ -23,6 +23,7 @@ _POLICY_OPTIONS: Final = {
     "notify": "--notify",
     "retries": "--retries",
     "start_within": "--start-within",
+    "where": "--where",
 }
 _DURATIONS: Final = frozenset({"timeout", "max_duration", "within", "start_within"})
 """Policies whose numbers are seconds."""
@@ -225,6 +226,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     if missed is not None:
         del policies["missed"]
     start_within = policies.pop("start_within", None)
+    where = policies.pop("where", None)
     left_out += [f"policies.{name}" for name in policies]
     is_text = isinstance(body["when"], str)
     arguments = {
@@ -234,6 +236,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
         "zone": body.get("zone"),
         "if_late": missed,
         "start_within": None if start_within is None else _option_text("start_within", start_within),
+        "where": where,
         "key": body.get("key"),
     }
     given = {name: value for name, value in arguments.items() if value is not None}

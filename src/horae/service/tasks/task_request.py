@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
+from ...model.node_labels import read_where
 from ...model.policy import (
     DEFAULT_POLICIES,
     MAX_ATTEMPTS,
@@ -96,6 +97,8 @@ class Options(NamedTuple):
     start_within: Duration | None = None
     notify: Notify | str | None = None
     """NEVER: no messages."""
+    where: Mapping[str, str] | None = None
+    """Labels that a node must have; an empty mapping: none."""
 
     def merged_with(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
@@ -174,6 +177,7 @@ def explicit_options(policies: Policies) -> Options:
         notify_after=policies.notify_after,
         start_within=NEVER if policies.start_within is None else policies.start_within,
         notify=NEVER if policies.notify is None else policies.notify,
+        where=dict(policies.where),
     )
 
 
@@ -268,6 +272,7 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
         "start_within": _read_limit("start_within", options.start_within),
         "notify": options.notify,
+        "where": None if options.where is None else read_where(options.where),
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     unset = ("give_up_after", "max_duration", "start_within", "notify")

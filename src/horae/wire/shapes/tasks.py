@@ -78,6 +78,7 @@ TASK: Final = closed(
                 "notify_after": INTEGER,
                 "start_within": nullable(TEXT),
                 "notify": nullable(closed({"to": list_of(TEXT), "on": list_of(choice(*OCCASIONS))})),
+                "where": OBJECT | {"additionalProperties": TEXT},
             }
         ),
         "owner": TEXT,

@@ -9,6 +9,7 @@ from .claims.decision_facts import DecisionFactsContract
 from .claims.fencing import FencingContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
+from .claims.route_queues import RouteQueuesContract
 from .claims.routes import RoutesContract
 from .claims.run_deduplication import RunDeduplicationContract
 from .claims.run_inputs import RunInputContract
@@ -54,6 +55,7 @@ class StoreContract(
     EventsContract,
     RetentionContract,
     PrecisionContract,
+    RouteQueuesContract,
     RoutesContract,
     OverviewContract,
     CountsContract,

@@ -180,7 +180,7 @@ def _skip_unstarted(facts: Facts, removed: Iterable[Entry], now: datetime) -> tu
 def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
     """Return the entries with the new priority, unparked where the task has left their lane or route."""
     updated = []
-    has_left_route = task.target != facts.task.target or task.policies.where != facts.task.policies.where
+    has_left_route = _has_other_routes(facts.task, task)
     for entry in facts.entries:
         has_left = has_left_route if is_route(entry.lane) else task.lane != facts.task.lane
         after = entry._replace(priority=task.policies.priority)
@@ -193,3 +193,10 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
         if after != entry:
             updated.append(after)
     return tuple(updated)
+
+
+def _has_other_routes(before: Task, task: Task) -> bool:
+    before_policies, policies = before.policies, task.policies
+    return (
+        task.target != before.target or policies.gate != before_policies.gate or policies.where != before_policies.where
+    )

@@ -11,7 +11,7 @@ from ..model.events.event import RUN_CREATION_KINDS
 from ..model.node_labels import has_labels
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
-from ..model.route import place_entry, route_of
+from ..model.route import missing_route, place_entry
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
@@ -25,6 +25,7 @@ from .overlap import (
     OverlapAction,
     cancel_replaced_runs,
     decide_overlap,
+    gate_retries,
     inherit_deaths,
     must_wait,
     replaced_waiters,
@@ -140,6 +141,8 @@ def _fire_chained(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -
     within = facts.task.policies.missed.within
     if not entry.waited and within is not None and claim.now - entry.due > within:
         return _skip(facts, entry, Reason.STALE, claim.now)
+    if not entry.waited and gate_retries(facts, entry.origin):
+        return _skip(facts, entry, Reason.GATE_FAILED, claim.now)
     if not must_wait(facts, entry):
         return _start(facts, entry, token, claim)
     action = decide_overlap(facts, entry)
@@ -240,8 +243,8 @@ def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change |
     has_all_labels = not where or claim.labels is None or has_labels(where, claim.labels)
     if (claim.routes is None and has_all_labels) or entry.kind in CONTROL_KINDS:
         return None
-    route = route_of(task.target)
-    if has_all_labels and (claim.routes is None or route in claim.routes):
+    route = None if claim.routes is None else missing_route(task, claim.routes)
+    if has_all_labels and route is None:
         return None
     # A manual or chained entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind in (EntryKind.MANUAL, EntryKind.CHAIN)

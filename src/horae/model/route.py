@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from .entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryState
 from .limits import NAME_CHARACTERS
 from .node_labels import LabelPairs, format_labels, has_labels
-from .task import Target, Task
+from .task import Target, Task, gate_target
 
 if TYPE_CHECKING:
     from .change import Change  # which imports lanes, and these the routes
@@ -28,7 +28,7 @@ PARKING_PREFIXES: Final = (f"{_FUNCTION}:", "target:")
 ROUTE_PREFIXES: Final = (*PARKING_PREFIXES, QUEUE_PREFIX)
 """Name prefixes of all routes."""
 _MAX_CACHED: Final = 4_096
-_QUEUE_ROUTE_CHARACTERS: Final = 80
+_QUEUE_ROUTE_CHARACTERS: Final = 40
 """Characters of a route within the name of a queue; the rest of a longer one is replaced by its digest."""
 _DIGEST_CHARACTERS: Final = 16
 _routes: dict[Target, str] = {}
@@ -54,6 +54,18 @@ def route_of(target: Target) -> str:
     return route
 
 
+def missing_route(task: Task, routes: frozenset[str]) -> str | None:
+    """Return the route of the task's target, or of its gate, that is not among these; None if both are."""
+    route = route_of(task.target)
+    if route not in routes:
+        return route
+    gate = gate_target(task.policies)
+    if gate is None:
+        return None
+    gate_route = route_of(gate)
+    return None if gate_route in routes else gate_route
+
+
 def _derive_route(target: Target) -> str:
     if target.kind != _FUNCTION:
         return kind_route(target.kind)
@@ -73,8 +85,10 @@ def is_route(lane: str | None) -> bool:
 
 
 def queue_of(task: Task) -> str:
-    """Return the queue of the task's entries: its labels and its route."""
-    return f"{QUEUE_PREFIX}{format_labels(task.policies.where)};{_shorten_route(route_of(task.target))}"
+    """Return the queue of the task's entries: its labels, its route, and that of its gate."""
+    gate = gate_target(task.policies)
+    routes = (route_of(task.target),) if gate is None else (route_of(task.target), route_of(gate))
+    return ";".join([QUEUE_PREFIX + format_labels(task.policies.where), *map(_shorten_route, routes)])
 
 
 def is_queue(lane: str | None) -> bool:
@@ -110,11 +124,11 @@ class ServedQueues:
     def serves(self, queue: str) -> bool:
         if self._labels is not None and not has_labels(labels_of_queue(queue), self._labels):
             return False
-        return self._routes is None or queue.partition(";")[2] in self._routes
+        return self._routes is None or self._routes.issuperset(queue.split(";")[1:])
 
 
 def _shorten_route(route: str) -> str:
-    if len(route) <= _QUEUE_ROUTE_CHARACTERS:
+    if len(route) <= _QUEUE_ROUTE_CHARACTERS and ";" not in route:
         return route
     digest = sha256(route.encode(errors="replace")).hexdigest()[:_DIGEST_CHARACTERS]
-    return f"{route[: _QUEUE_ROUTE_CHARACTERS - _DIGEST_CHARACTERS - 1]}~{digest}"
+    return f"{route[: _QUEUE_ROUTE_CHARACTERS - _DIGEST_CHARACTERS - 1].replace(';', ',')}~{digest}"

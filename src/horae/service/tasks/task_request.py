@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
+from ...model.gate import Gate
 from ...model.node_labels import read_where
 from ...model.policy import (
     DEFAULT_POLICIES,
@@ -97,6 +98,8 @@ class Options(NamedTuple):
     start_within: Duration | None = None
     notify: Notify | str | None = None
     """NEVER: no messages."""
+    gate: Gate | str | None = None
+    """NEVER: no gate."""
     where: Mapping[str, str] | None = None
     """Labels that a node must have; an empty mapping: none."""
 
@@ -177,6 +180,7 @@ def explicit_options(policies: Policies) -> Options:
         notify_after=policies.notify_after,
         start_within=NEVER if policies.start_within is None else policies.start_within,
         notify=NEVER if policies.notify is None else policies.notify,
+        gate=NEVER if policies.gate is None else policies.gate,
         where=dict(policies.where),
     )
 
@@ -272,10 +276,11 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
         "start_within": _read_limit("start_within", options.start_within),
         "notify": options.notify,
+        "gate": options.gate,
         "where": None if options.where is None else read_where(options.where),
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    unset = ("give_up_after", "max_duration", "start_within", "notify")
+    unset = ("give_up_after", "max_duration", "start_within", "notify", "gate")
     named |= {name: None for name in unset if chosen[name] == NEVER}
     if isinstance(options.notify, Notify) and options.notify_after is None and base.notify is None:
         # Webhooks wait for a streak by default; a person gets a message about the first failure.

@@ -198,9 +198,8 @@ CREATE TABLE nodes (
   load         INTEGER NOT NULL DEFAULT 0,
   capacity     INTEGER NOT NULL DEFAULT 0,
   clock_offset INTEGER NOT NULL DEFAULT 0,
-  draining     INTEGER NOT NULL DEFAULT 0,
-  labels       TEXT NOT NULL DEFAULT ''
-) STRICT, WITHOUT ROWID;
+  draining     INTEGER NOT NULL DEFAULT 0
+, labels TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 -- Numbers are in commit order, because there is one writer at a time, and are never reused.
 CREATE TABLE events (

@@ -57,11 +57,7 @@ GATE: Final[Schema] = {
     "type": "object",
     "description": 'Cheap check before each run: {"command": ["check"]}, http or function; {}: none.',
 }
-WHERE: Final[Schema] = {
-    "type": "object",
-    "additionalProperties": {"type": "string"},
-    "description": 'Labels that a node must have to run it: {"gpu": "a100"}; {}: any node.',
-}
+WHERE: Final[Schema] = {"type": "object", "description": 'Labels of its node: {"gpu": "a100"}.'}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}
 LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many at most (20)."}

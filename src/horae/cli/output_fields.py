@@ -40,7 +40,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "login": "name server owner admin scopes agent",
     "move": "from to dry_run resumed moved_before parts key_file key_file_wanted",
     "nodes": (
-        "id home version host joined renewed load capacity clock_offset_ms draining renewed_ago_ms state "
+        "id home version host joined renewed load capacity clock_offset_ms draining labels renewed_ago_ms state "
         "clock_step functions"
     ),
     "nodes-drain": "id host draining",

@@ -43,6 +43,7 @@ LABELS: Final[dict[str, Message]] = {
     "policies.timeout": Message("Timeout", "超时"),
     "policies.max_duration": Message("Longest duration", "最长时长"),
     "policies.start_within": Message("Start within", "最晚开始"),
+    "policies.where": Message("Labels of the node", "节点标签"),
     "policies.guarantee": Message("After a crash", "崩溃之后"),
     "policies.priority": Message("Priority", "优先级"),
     "past": Message("Past of the task", "任务的过去"),
@@ -127,6 +128,9 @@ HELP: Final[dict[str, Message]] = {
     "policies.start_within": Message(
         "Skipped if it has not started that long after it was due, such as 10m; or never.",
         "到期后超过这一时间仍未开始就跳过,例如 10m;或 never。",
+    ),
+    "policies.where": Message(
+        "One label per line that a node must have: name: value", "每行一个节点必须带有的标签:名称: 值"
     ),
     "policies.priority": Message("From -100 to 100; higher comes first.", "-100 到 100;数值大的先运行。"),
     "past.created": Message("An instant with offset: the schedule counts from it.", "带时差的时刻:计划从这一刻算起。"),

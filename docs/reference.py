@@ -98,6 +98,7 @@ EVENTS: Final = {
     EventKind.RUN_RETRYING: "An occurrence will be retried.",
     EventKind.WEBHOOK_BLOCKED: "The node may not call the address of a webhook; the detail is its id and the networks to allow, or `key` where the node has no key to sign with.",
     EventKind.WEBHOOK_DISABLED: "A webhook was disabled; the detail is its id and the reason.",
+    EventKind.MESSAGE_APPENDED: "A stream has new messages; the detail is its name, the first and the last number.",
 }
 
 

@@ -11,8 +11,8 @@ _IRREGULAR: Final = {"addresses": "address", "entries": "entry"}
 NOUNS: Final = frozenset(
     {
         "addresses", "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "destinations", "entries", "errors", "functions",
-        "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "links", "minutes", "nodes",
-        "notices", "numbers", "occurrences", "owners", "pairs", "periods", "reminders", "requests", "rows", "runs", "schedules", "seats", "seconds", "secrets",
+        "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "links", "messages", "minutes", "nodes",
+        "notices", "numbers", "occurrences", "owners", "pairs", "periods", "readers", "reminders", "requests", "rows", "runs", "schedules", "seats", "seconds", "secrets",
         "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "views", "warnings", "webhooks",
         "weeks",
     }

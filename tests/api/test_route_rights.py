@@ -19,6 +19,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "key": "zq-absent",
     "webhook": "whk_" + "0" * 32,
     "destination": "zq-absent",
+    "stream": "zq-absent",
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
@@ -123,6 +124,10 @@ async def _make(api: Api, subject: Subject) -> str:  # noqa: C901 - one case per
         case "secret":
             await api.put("/v1/secrets/zq-own", {"value": "x"})
             await api.put("/v1/secrets/zq-own/agents/android", None)
+            return "zq-own"
+        case "stream":
+            await api.post("/v1/streams/zq-own/messages", {"messages": [{"text": "hello"}]})
+            await api.put("/v1/streams/zq-own/cursors/zq-own", {"after": 0})
             return "zq-own"
         case "destination":
             await api.put("/v1/destinations/zq-own", {"url": "json://example.org/hook"})

@@ -164,6 +164,7 @@ def test_every_task_command_is_checked() -> None:
         "owner",
         "webhook",
         "notify",
+        "messages",
         "audit",
         "login",
         "context",

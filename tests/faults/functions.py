@@ -58,6 +58,16 @@ async def link(ctx: Context) -> str:
     return root
 
 
+async def handle(ctx: Context, stream: str) -> None:
+    """Write a line for each message that this run handles, answer it, and acknowledge it."""
+    lines = LinkLines(_process_state()[0].links(ctx.task_id))
+    page = await ctx.messages.read(stream)
+    for message in page.messages:
+        lines.write(LinkMark(str(message.number), ctx.key, ctx.run_id, []))
+        ctx.messages.send(f"{stream}:answers", f"re: {message.number}")
+        ctx.acknowledge(stream, message.number)
+
+
 async def light(ctx: Context) -> None:
     """Write one effect line without fsync: cheap enough for a hundred thousand runs."""
     _write(ctx, "effect", durably=False)
@@ -122,6 +132,7 @@ def register(app: Horae) -> None:
     app.task(name="note")(note)
     app.task(name="light")(light)
     app.task(name="link")(link)
+    app.task(name="handle")(handle)
     app.task(name="awaited")(awaited)
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)

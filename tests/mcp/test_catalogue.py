@@ -19,7 +19,16 @@ from horae.message import Message
 PACKAGE = Path(horae.__file__).parent / "mcp_server"
 CODE = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py") if path.name != "messages.py")
 PAGE = (Path(horae.__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
-READ_ONLY = {"list_tasks", "get_task", "explain_task", "list_runs", "get_run", "preview_schedule", "whoami"}
+READ_ONLY = {
+    "list_tasks",
+    "get_task",
+    "explain_task",
+    "list_runs",
+    "get_run",
+    "preview_schedule",
+    "read_messages",
+    "whoami",
+}
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -41,7 +50,7 @@ def test_annotations_of_a_tool_match_its_effects(name: str) -> None:
     assert hints.read_only_hint is (name in READ_ONLY)
     assert hints.destructive_hint is (name == "cancel_task")
     assert hints.open_world_hint is (name == "run_task_now")
-    assert hints.idempotent_hint is (name not in {"schedule_task", "run_task_now"})
+    assert hints.idempotent_hint is (name not in {"schedule_task", "run_task_now", "send_message"})
 
 
 @pytest.mark.parametrize("name", TOOLS)

@@ -56,6 +56,7 @@ from .gc_tuning import interpreter_tuning
 from .handles import RunHandle, RunListing, TaskHandle, TaskListing
 from .lifespan import AppLifespan
 from .listeners import Handler
+from .messages import AppMessages
 from .module_names import function_name
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
@@ -266,6 +267,11 @@ class Horae(AppLifespan):
     async def lane(self, name: str, limit: int) -> None:
         """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts."""
         await self.service.lanes.limit(self.who, name, limit)
+
+    @property
+    def messages(self) -> AppMessages:
+        """Message streams: `await app.messages.send("chat:12", "hello")`."""
+        return AppMessages(self)
 
     # --- events and running ----------------------------------------------------------------------------------------
 

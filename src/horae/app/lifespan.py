@@ -28,7 +28,13 @@ from ..ports.target import Target
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
-from ..runtime.process_settings import load_settings, read_clock_tolerance, read_run_log_bytes, read_wake_mode
+from ..runtime.process_settings import (
+    load_settings,
+    read_clock_tolerance,
+    read_message_rules,
+    read_run_log_bytes,
+    read_wake_mode,
+)
 from ..runtime.service_factory import make_service, open_targets
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
@@ -197,6 +203,7 @@ class AppLifespan:
         self._apply_clock_tolerance(settings)
         self._apply_run_log_bytes(settings)
         self._apply_labels(settings)
+        self._apply_message_rules(settings)
         outer = self._environment
         store = make_store(self.url if outer is None else outer.store_url(self.url), self.clock)
         if outer is not None:
@@ -244,6 +251,12 @@ class AppLifespan:
         run_log_bytes = read_run_log_bytes(settings)
         if run_log_bytes is not None and self.settings.run_log_bytes == EngineSettings().run_log_bytes:
             self.settings = replace(self.settings, run_log_bytes=run_log_bytes)
+
+    def _apply_message_rules(self, settings: Settings) -> None:
+        """Apply the retention of messages of the file or environment, unless the code chose one."""
+        rules = read_message_rules(settings)
+        if rules is not None and self.settings.keep_messages == EngineSettings().keep_messages:
+            self.settings = replace(self.settings, keep_messages=rules)
 
     async def _close(self) -> None:
         store, self._store, self._service = self._store, None, None

@@ -175,6 +175,10 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.access.notify:notify_commands",
                 Message("Send messages to people: mail, chat, phone.", "向人发送消息:邮件、聊天、手机。"),
             ),
+            "messages": CommandEntry(
+                "commands.access.messages:message_commands",
+                Message("Send and read the messages of streams.", "发送和读取消息流中的消息。"),
+            ),
             "audit": CommandEntry(
                 "commands.access.audit:audit_commands",
                 Message(

@@ -15,6 +15,7 @@ from .events import RemoteEvents
 from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
 from .runs import RemoteExplanations, RemoteFailures, RemotePlannedRuns, RemoteRuns
 from .secrets import RemoteSecrets
+from .streams import RemoteStreams
 from .tasks import RemoteFunctions, RemoteTasks
 from .views import RemoteViews
 from .webhooks import RemoteWebhooks
@@ -57,6 +58,7 @@ class RemoteService:
         self.views = RemoteViews(connection)
         self.webhooks = RemoteWebhooks(connection)
         self.destinations = RemoteDestinations(connection)
+        self.streams = RemoteStreams(connection)
         self.approvals = RemoteApprovals(connection)
 
     async def whoami(self) -> TokenIdentity:

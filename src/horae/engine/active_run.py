@@ -13,6 +13,7 @@ from ..model.events.trace_context import traceparent
 from ..model.gate import NO_DATA, GateVerdict
 from ..model.ids import occurrence_key
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
+from ..model.messages import RunWrites
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
 from ..model.run import Run
@@ -20,6 +21,7 @@ from ..model.task import Task
 from ..ports.journal import Line
 from .journal_writer import RunLogUsage
 from .previous import NO_PREVIOUS
+from .run_messages import RunMessages
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -33,6 +35,7 @@ class ActiveRun:
 
     __slots__ = (
         "_cancel_actions",
+        "_messages",
         "_runner",
         "begun_at",
         "cancelled",
@@ -54,6 +57,7 @@ class ActiveRun:
     def __init__(self, runner: Runner, task: Task, run: Run, started: datetime, begun: float) -> None:
         self._runner = runner
         self._cancel_actions: list[Callable[[], None]] | None = None
+        self._messages: RunMessages | None = None
         self.task = task
         self.run = run
         self.started = started
@@ -115,6 +119,16 @@ class ActiveRun:
     @property
     def yield_requested(self) -> bool:
         return self._runner.is_stopping
+
+    @property
+    def messages(self) -> RunMessages:
+        if self._messages is None:
+            self._messages = RunMessages(self._runner.message_store, self, self._runner.clock.now)
+        return self._messages
+
+    def collect_writes(self, now: datetime) -> RunWrites | None:
+        """Return the writes that commit with the settlement; None if there are none."""
+        return None if self._messages is None else self._messages.staged.collect(now)
 
     def log(self, text: str, level: str = "info") -> None:
         """Write a log line; the writer drops those beyond the bounds of a run."""

@@ -18,6 +18,7 @@ from ..ports.records import Records
 
 if TYPE_CHECKING:
     from .active_run import ActiveRun
+    from .run_messages import RunMessages
 
 _CUT: Final = "…"
 
@@ -59,6 +60,10 @@ class GateCall:
     @property
     def gate(self) -> str:
         return NO_DATA
+
+    @property
+    def messages(self) -> RunMessages:
+        return self._active.messages
 
     @property
     def deadline(self) -> datetime:

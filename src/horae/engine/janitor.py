@@ -1,4 +1,4 @@
-"""Retention: removes old runs, tasks, events and expired records in small batches, and replans after new time zone data."""
+"""Retention: removes old runs, tasks, events, messages and expired records in small batches, and replans after new time zone data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..clock import Clock
 from ..errors import Refusal, StoreError
 from ..lifecycle.edit import replan
 from ..model.change import Facts
+from ..ports.messages import Messages
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter, Upkeep
 from ..schedule import TZDATA_VERSION
@@ -28,7 +29,7 @@ ZONE_DATA_KEY: Final = "tzdata"
 LOG: Final = logging.getLogger("horae")
 
 
-class JanitorStore(Upkeep, Records, Protocol):
+class JanitorStore(Upkeep, Records, Messages, Protocol):
     """Store interface of the janitor."""
 
 
@@ -42,6 +43,8 @@ class Janitor:
         self._after: str | None = None
         self._more_expired = True
         """Also True when expired records have not been examined in this round."""
+        self._more_messages = True
+        """Also True when messages have not been examined in this round."""
         self._batch_pause = BATCH_PAUSE_SECONDS
         self._pause = 0.0
         """Seconds until the next round: 0 before the first, the back-off after a failure."""
@@ -56,9 +59,12 @@ class Janitor:
         removed = trimmed.runs or trimmed.tasks or trimmed.events
         if self._more_expired:
             removed = await self._remove_expired(now) or removed
+        if self._more_messages:
+            removed = await self._remove_messages(now) or removed
         self._batch_pause = BATCH_PAUSE_SECONDS if removed else IDLE_PAUSE_SECONDS
-        more = trimmed.more or self._more_expired
+        more = trimmed.more or self._more_expired or self._more_messages
         self._more_expired = self._more_expired or not more
+        self._more_messages = self._more_messages or not more
         return more
 
     async def _remove_expired(self, now: datetime) -> int:
@@ -66,6 +72,12 @@ class Janitor:
         dropped = await self._upkeep.drop_expired(now, EXPIRED_BATCH_SIZE)
         self._more_expired = dropped >= EXPIRED_BATCH_SIZE
         return dropped
+
+    async def _remove_messages(self, now: datetime) -> int:
+        """Remove messages that are read or beyond a cap: once per round, and again while full batches are found."""
+        trimmed = await self._upkeep.trim_messages(now, self._settings.keep_messages, BATCH_SIZE)
+        self._more_messages = trimmed.more
+        return trimmed.messages
 
     async def run(self) -> None:
         await self._renew_zones_with_retry()
@@ -78,7 +90,7 @@ class Janitor:
                 self._retry.succeeded()
             except StoreError as error:
                 self._after = None
-                self._more_expired = True
+                self._more_expired = self._more_messages = True
                 self._pause = self._retry.failed(error)
 
     async def update_zone_data(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
@@ -20,6 +20,7 @@ from ..model.record import Record
 from ..model.run import Run, RunState
 from ..model.run_input import RunInput
 from ..model.task import Task
+from ..ports.messages import Messages
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .active_run import (
@@ -58,10 +59,14 @@ FAILURE_LOG: Final = logging.getLogger("horae.runs")
 """Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
+class RunnerStore(Agenda, Messages, Protocol):
+    """Store interface of the runner."""
+
+
 class Runner:
     def __init__(
         self,
-        store: Agenda,
+        store: RunnerStore,
         targets: Mapping[str, Target],
         settler: Settler,
         scribe: JournalWriter,
@@ -77,6 +82,7 @@ class Runner:
         """Reads the state of the gate of a run's task."""
         self.is_stopping = False
         self._store = store
+        self.message_store: Messages = store
         self._targets = targets
         self._settler = settler
         self._capacity = capacity
@@ -315,7 +321,9 @@ class Runner:
                 FAILURE_LOG.log(
                     level, "%s, attempt %d of %s: %s", active.task.name, run.attempt, run.planned, outcome.error
                 )
-            self._settler.add(Settlement(run.id, run.token, outcome, active.started, now, active.verdict), run.owner)
+            verdict, writes = active.verdict, active.collect_writes(now)
+            settlement = Settlement(run.id, run.token, outcome, active.started, now, verdict, writes)
+            self._settler.add(settlement, run.owner)
             self.notify_room()
         else:
             self._release(active)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ..model.limits import LOG_BYTES
+from ..model.messages import DEFAULT_RULES, KeepRules
 from ..model.node_labels import LabelPairs
 from ..ports.store import DEFAULT_TERMS, Terms
 
@@ -22,6 +23,8 @@ class EngineSettings:
     precise: bool = True
     keep_for: timedelta = timedelta(days=30)
     keep_runs: int = 1_000
+    keep_messages: KeepRules = DEFAULT_RULES
+    """Retention of messages in streams without caps of their own."""
     run_log_bytes: int = LOG_BYTES
     """Bytes that the log lines of one run may have; the rest is dropped, and the last line says so."""
     upkeep_every: timedelta = timedelta(minutes=1)

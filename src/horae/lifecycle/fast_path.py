@@ -51,7 +51,21 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
     after = _new(TaskStatus, (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
     return _new(
         OrdinaryStart if _is_plain(entry, task) else Change,
-        (None, after, (run,), (), (), put, () if put else _NEXT, (started_event(run, claim.now),), False, (), ()),
+        (
+            None,
+            after,
+            (run,),
+            (),
+            (),
+            put,
+            () if put else _NEXT,
+            (started_event(run, claim.now),),
+            False,
+            (),
+            (),
+            (),
+            (),
+        ),
     )
 
 
@@ -92,6 +106,7 @@ def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None
         or report.gate is not None
         or (run.input is not None and run.input.gate is not None)
         or outcome.triggered_topic is not None
+        or report.writes is not None
         or (status.failures and is_failing(task, status))
     ):
         return None
@@ -144,7 +159,7 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
     _, counted, _, skips, _, _, pause, reason, ended = facts.status
     if facts.entries:
         after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, summary, pause, reason, ended))
-        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), ()))
+        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), ()))
     after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, summary, pause, reason, now))
     completed = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
-    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), ()))
+    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), ()))

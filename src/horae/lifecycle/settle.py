@@ -19,6 +19,7 @@ from .conclude import conclude
 from .event_rows import run_event
 from .fast_path import fast_settlement
 from .gate import input_with_verdict, is_gate_failure, settle_gate_failure, skip_gate_stretch, with_gate_state
+from .messages import with_writes
 from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
 
 DEADLINE_SLOT: Final = "deadline/"
@@ -45,7 +46,7 @@ def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
 
 def _settle(facts: Facts, run: Run, outcome: Outcome, report: Settlement) -> Change:
     if isinstance(outcome, Waiting):
-        return _await_answer(facts, run, outcome, report)
+        return with_writes(_await_answer(facts, run, outcome, report), outcome, report.writes)
     ended = _end_run(run, outcome, report)
     retry_at = _retry_at(facts, run, outcome, report.ended)
     if retry_at is not None:
@@ -59,7 +60,7 @@ def _settle(facts: Facts, run: Run, outcome: Outcome, report: Settlement) -> Cha
                 EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.triggered_topic
             )
             change = change._replace(events=(triggered, *change.events))
-    return conclude(facts, change, report.ended)
+    return with_writes(conclude(facts, change, report.ended), outcome, report.writes)
 
 
 def _apply_cancellation(run: Run, outcome: Outcome) -> Outcome:

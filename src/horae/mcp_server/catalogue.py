@@ -10,7 +10,7 @@ from mcp_types import ToolAnnotations
 
 from ..schedule.after import MAX_PREDECESSORS, MODE_CHOICES
 from ..wire.shapes.notation import BOOLEAN, INTEGER, OBJECT, TEXT, Schema, list_of, nullable
-from . import control_tools, read_tools, run_tools, task_tools
+from . import control_tools, message_tools, read_tools, run_tools, task_tools
 from .arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 from .call import Tool
 from .shapes import APPROVAL, DEFINITION, LINE, LOCAL, QUOTAS, RECEIPT, ROW, RUN, TASK, TIME, UTC, object_of
@@ -60,6 +60,7 @@ GATE: Final[Schema] = {
 WHERE: Final[Schema] = {"type": "object", "description": 'Labels of its node: {"gpu": "a100"}.'}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}
+STREAM: Final[Schema] = {"type": "string", "description": "Name of the stream: chat:12."}
 LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many at most (20)."}
 
 
@@ -308,6 +309,38 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             choices=list_of(object_of(when=TEXT, means=nullable(TEXT))),
         ),
         _read_only("Preview a schedule"),
+    ),
+    "send_message": ToolEntry(
+        message_tools.send_message,
+        "Append a message to a stream, such as a chat.",
+        _input_schema(
+            ("stream", "text"),
+            stream=STREAM,
+            text={"type": "string", "description": "Up to 64 kB."},
+            id={"type": "string", "description": "Your own id: sending it again appends nothing."},
+        ),
+        object_of(stream=TEXT, number=INTEGER),
+        _changing("Send a message", again=False),
+    ),
+    "read_messages": ToolEntry(
+        message_tools.read_messages,
+        "Read messages of a stream, oldest first. Reading marks nothing as handled.",
+        _input_schema(
+            ("stream",),
+            stream=STREAM,
+            after={"type": "integer", "minimum": 0, "description": "Only messages with a higher number."},
+            limit=LIMIT,
+        ),
+        object_of(
+            stream=TEXT,
+            owner=TEXT,
+            after=INTEGER,
+            last=INTEGER,
+            messages=list_of(OBJECT),
+            gaps=list_of(OBJECT),
+            next_after=nullable(INTEGER),
+        ),
+        _read_only("Read messages"),
     ),
     "whoami": ToolEntry(
         read_tools.whoami,

@@ -59,6 +59,24 @@ HINTS: Final[dict[str, Hint]] = {
             "请改用 cancel_task 取消它:在它之后运行的任务便不再等待。",
         ),
     ),
+    "no_such_stream": Hint(
+        Message(
+            "Send a first message with send_message and stream {name}: that makes the stream.",
+            "请用 stream {name} 调用 send_message 发送第一条消息：消息流随之创建。",
+        ),
+    ),
+    "messages_full": Hint(
+        Message(
+            "Ask the owner to keep fewer messages: horae messages set STREAM --keep 1000",
+            "请所有者减少保留的消息：horae messages set STREAM --keep 1000",
+        ),
+    ),
+    "too_many_message_streams": Hint(
+        Message(
+            "Ask the owner to delete a stream that is no longer needed: horae messages rm STREAM",
+            "请所有者删除不再需要的消息流：horae messages rm STREAM",
+        ),
+    ),
     "task_cancelled": Hint(
         Message(
             "Make a new task with schedule_task; where this one has a key, choose another key.",

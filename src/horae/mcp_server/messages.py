@@ -158,3 +158,7 @@ NO_NODE: Final = Message(
     "没有节点在运行,用“horae up”启动之前不会执行任何任务。",
 )
 NO_LIMIT: Final = Message("no limit on tasks", "任务数量不限")
+SENT_MESSAGE: Final = Message("Message {number} of {stream}.", "{stream} 的第 {number} 号消息。")
+NO_MESSAGES: Final = Message("No further messages in {stream}.", "{stream} 中没有更多消息。")
+MESSAGES: Final = Message("{number} messages of {stream}:", "{stream} 的 {number} 条消息：")
+MESSAGE_ROW: Final = Message("{number} {sender}: {text}", "{number} {sender}：{text}")

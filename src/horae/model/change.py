@@ -12,6 +12,7 @@ from .chain_row import ChainRow
 from .entry import Entry
 from .events.event import Event
 from .lane import LaneUse
+from .messages import CursorMove, NewMessage
 from .outcome import Settlement
 from .reason import Reason
 from .record import RecordWrite
@@ -44,7 +45,8 @@ class Change(NamedTuple):
     cancelled  live runs that are asked to end, and why       put            agenda entries to insert or replace, by slot
     dropped    slots to remove from the agenda                events         events to publish, in this order
     deleted    the task is removed with its history           attached       records, written with the change
-    chain_rows what its links know of root occurrences
+    chain_rows what its links know of root occurrences        messages       appended to streams of the task's owner
+    moves      cursors of readers that its run has moved
 
     A new live run takes a slot in each of its lanes, and a run that ends frees them. For every freed lane slot the
     store makes the first parked entry of that lane (in the order of claims) claimable again.
@@ -62,6 +64,8 @@ class Change(NamedTuple):
     deleted: bool = False
     attached: tuple[RecordWrite, ...] = ()
     chain_rows: tuple[ChainRow, ...] = ()
+    messages: tuple[NewMessage, ...] = ()
+    moves: tuple[CursorMove, ...] = ()
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -96,6 +100,8 @@ def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Cha
         events=(*first.events, *second.events),
         deleted=first.deleted or second.deleted,
         attached=(*first.attached, *second.attached),
+        messages=(*first.messages, *second.messages),
+        moves=(*first.moves, *second.moves),
         chain_rows=(*first.chain_rows, *second.chain_rows),
     )
 

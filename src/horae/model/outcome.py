@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
 from .gate import GateVerdict
+from .messages import RunWrites
 from .reason import Reason
 
 
@@ -57,3 +58,5 @@ class Settlement(NamedTuple):
     ended: datetime
     gate: GateVerdict | None = None
     """Verdict of the task's gate, if it gave one."""
+    writes: RunWrites | None = None
+    """Records, messages and cursor moves that commit with a success, or not at all."""

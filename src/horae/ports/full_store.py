@@ -1,4 +1,4 @@
-"""The whole store port: tasks and runs, records, the journal of runs, transfer; and wake-ups between processes."""
+"""The whole store port: tasks and runs, records, the journal of runs, messages, transfer; and wake-ups between processes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 from .journal import Journal
+from .messages import Messages
 from .records import Records
 from .store import Store
 from .transfer import Moving
 
 
-class FullStore(Store, Records, Journal, Moving, Protocol):
+class FullStore(Store, Records, Journal, Messages, Moving, Protocol):
     """Everything that a deployment needs from its store."""
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
+from ..model.accounts.principal import Principal
+from ..model.messages import MessagePage
 from ..model.outcome import Outcome
+from ..model.record import RecordWrite
 from ..model.run import Run
 from ..model.task import Task
+from .messages import Messages
+from .records import Records
 
 
 class Secrets(Protocol):
@@ -17,6 +22,38 @@ class Secrets(Protocol):
 
     async def reveal(self, owner: str, name: str) -> str | None:
         """Return the value of an owner's secret, or None; a secret of another owner answers like an absent one."""
+
+
+DEFAULT_READER: Final = "handled"
+
+
+class RunMessages(Protocol):
+    """Streams of the run's owner. What is sent, acknowledged and attached commits with a success of the run, or not at all."""
+
+    async def read(
+        self, stream: str, *, reader: str = DEFAULT_READER, after: int | None = None, limit: int = 50
+    ) -> MessagePage:
+        """Return messages after the cursor of a reader, which is registered at the beginning if it is new, or after a number."""
+
+    def send(
+        self,
+        stream: str,
+        text: str,
+        *,
+        sender: str = "",
+        id: str | None = None,  # noqa: A002 - the field of a message
+        references: Sequence[Any] = (),
+    ) -> None:
+        """Send a message. Without an id it has one of the occurrence: another attempt does not append it again."""
+
+    def acknowledge(self, stream: str, *numbers: int, reader: str = DEFAULT_READER) -> None:
+        """Say that messages are handled; the cursor moves over acknowledged numbers without a hole."""
+
+    def attach(self, records: Sequence[RecordWrite]) -> None:
+        """Write records with the settlement."""
+
+    async def commit(self) -> None:
+        """Commit all of it now, fenced by the token of the run; refused when the run is no longer live on this node."""
 
 
 class Invocation(Protocol):
@@ -56,6 +93,9 @@ class Invocation(Protocol):
     def yield_requested(self) -> bool:
         """Whether the node is shutting down: work that can end early should."""
 
+    @property
+    def messages(self) -> RunMessages: ...
+
     def log(self, text: str, level: str = "info") -> None: ...
     def progress(self, done: float, text: str = "") -> None:
         """Report progress between 0 and 1; also counts as a heartbeat."""
@@ -84,7 +124,8 @@ class Tools(NamedTuple):
 
     `publish` sends a JSON object under a topic to the listeners in this process; it returns at once, with their number.
     `reach` counts the event streams, webhooks and terminals of all processes that receive an event, by owner, task and
-    topic.
+    topic. `records` and `messages` are those of the store. `service` is the whole service of the deployment, and
+    `principal_of` the caller on whose behalf a run acts.
     """
 
     clock: Clock
@@ -92,6 +133,10 @@ class Tools(NamedTuple):
     settings: Mapping[str, Any]
     publish: Callable[[str, Mapping[str, Any]], int | None]
     reach: Callable[[str, str, str], Awaitable[Mapping[str, int]]] | None = None
+    records: Records | None = None
+    messages: Messages | None = None
+    service: Any = None
+    principal_of: Callable[[Task], Awaitable[Principal]] | None = None
 
 
 class TargetKind(Protocol):

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from ..model.chain_row import ChainRow
 from ..model.change import Facts
 from ..model.events.event import NumberedEvent
+from ..model.messages import Message, StreamState
 from ..model.page import Page
 from ..model.reason import Reason
 from ..model.run import LIVE_STATES, Run, RunState
@@ -36,6 +37,8 @@ class Part(StrEnum):
     RUNS = "runs"
     LINES = "lines"
     EVENTS = "events"
+    STREAMS = "streams"
+    MESSAGES = "messages"
 
 
 class HighWaterMark(NamedTuple):
@@ -86,6 +89,8 @@ TransferItem: TypeAlias = (
     | Run
     | NumberedLine
     | NumberedEvent
+    | StreamState
+    | Message
 )
 """One item of a transfer.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import InvalidSchedule
+from ..model.messages import MAX_KEEP, MAX_KEEP_FOR, KeepRules
 from ..model.refusals import refuse
 from ..schedule.durations import parse_duration
 from ..settings import (
@@ -82,6 +83,37 @@ def read_run_log_bytes(settings: Settings) -> int | None:
         name = _source_name(chosen, "run_log_bytes")
         raise refuse("bad_number", name=name, value=text, least=MIN_RUN_LOG_BYTES, most=MAX_RUN_LOG_BYTES)
     return int(text)
+
+
+def read_message_rules(settings: Settings) -> KeepRules | None:
+    """Return the retention of messages; None where nothing of it is set."""
+    chosen = {name: settings.overrides.get(name) for name in _MESSAGE_SETTINGS}
+    rules = KeepRules()
+    for name, value in chosen.items():
+        if value is not None:
+            text = str(value.value).strip()
+            if name == "message_keep_for":
+                rules = rules._replace(keep_for=_read_keep_for(text, _source_name(value, name)))
+            elif name == "message_keep_read_for":
+                rules = rules._replace(keep_read_for=_read_keep_for(text, _source_name(value, name)))
+            elif not text.isdecimal() or len(text) > _MAX_DIGITS or not 1 <= int(text) <= MAX_KEEP:
+                raise refuse("bad_number", name=_source_name(value, name), value=text, least=1, most=MAX_KEEP)
+            else:
+                rules = rules._replace(keep=int(text))
+    return None if rules == KeepRules() else rules
+
+
+_MESSAGE_SETTINGS: Final = ("message_keep", "message_keep_for", "message_keep_read_for")
+
+
+def _read_keep_for(text: str, name: str) -> timedelta:
+    try:
+        duration = parse_duration(f"{text}s" if text.isdecimal() else text)
+    except InvalidSchedule:
+        raise refuse("bad_duration", name=name, value=text, least="0s", most="3650d") from None
+    if duration > MAX_KEEP_FOR:
+        raise refuse("bad_duration", name=name, value=text, least="0s", most="3650d")
+    return duration
 
 
 def _source_name(chosen: SettingValue, path: str) -> str:

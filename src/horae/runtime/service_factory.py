@@ -14,8 +14,10 @@ from ..encryption import Cipher, make_cipher
 from ..encryption.key_location import SharedKeyFile, make_server_cipher
 from ..encryption.refusals import refuse as refuse_key
 from ..errors import InvalidSchedule, Refusal
-from ..model.accounts.principal import MEMBER_QUOTAS, Quotas
+from ..model.accounts.account import agent_of
+from ..model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Principal, Quotas, Role
 from ..model.refusals import refuse
+from ..model.task import Task
 from ..notifiers.apprise_notifier import AppriseNotifier
 from ..outgoing.addresses import read_networks
 from ..ports.doctor import Check
@@ -156,12 +158,25 @@ async def open_targets(
             "destinations": listeners.destinations,
         }
 
+    async def principal_of_run(task: Task) -> Principal:
+        """Return the task's owner, or its agent, with the rights and quotas of that owner but never those of an admin."""
+        owner = await service.accounts.find(task.owner)
+        role = Role.MEMBER if owner is None or owner.role is Role.ADMIN else owner.role
+        quotas = NO_QUOTAS if owner is None else owner.quotas
+        scopes = SCOPES_OF[role]
+        return Principal(
+            task.owner, scopes=scopes, actor=task.id, via="run", agent=agent_of(task), quotas=quotas, role=role
+        )
+
     def open_one(name: str, kind: TargetKind) -> Any:
         settings = kinds.settings_of(name)
         if name == "http" and key is not None:
             # The API verifies callbacks with the deployment's key: tokens must be made with the same one.
             settings = {**settings, _CALLBACK_KEY: key}
-        return kind.open(Tools(clock, service.secrets, settings, publish, reach))
+        store = service.store
+        return kind.open(
+            Tools(clock, service.secrets, settings, publish, reach, store, store, service, principal_of_run)
+        )
 
     return dict(open_all(kinds, open_one))
 

@@ -41,6 +41,7 @@ from .events.listeners import ListenerRegistry, topic_of
 from .events.message_client import MessageClient
 from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
+from .messages.streams import Streams
 from .runs.daily_quota import DailyQuota
 from .runs.explanations import Explanations
 from .runs.failures import Failures
@@ -274,6 +275,10 @@ class Service:
     def destinations(self) -> Destinations:
         client = MessageClient(self.secrets, self._notifier, self._clock)
         return Destinations(self.store, client, self.audit, self._clock, self.zone)
+
+    @cached_property
+    def streams(self) -> Streams:
+        return Streams(self.store, self.audit, self._clock, self._on_write)
 
     @cached_property
     def dry_run(self) -> Service:

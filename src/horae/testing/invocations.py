@@ -9,9 +9,12 @@ from hashlib import blake2b
 from threading import Lock
 from typing import Final, NamedTuple
 
+from ..engine.run_messages import RunMessages as EngineMessages
 from ..model.ids import occurrence_key
 from ..model.run import Run
 from ..model.task import Task
+from ..ports.target import RunMessages
+from ..stores.memory import MemoryStore
 from .factories import a_run
 
 _PATIENCE: Final = timedelta(seconds=30)
@@ -39,6 +42,7 @@ class RecordingInvocation:
         self._actions: list[Callable[[], None]] = []
         self._lock = Lock()
         self._wake: Callable[[], None] = _ignore_wake
+        self.messages: RunMessages = EngineMessages(MemoryStore(), self, lambda: self.run.due)
 
     @property
     def key(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .shapes import accounts, commands, events, forecast, overview, requests, runs, targets, tasks, tasks_file
+from .shapes import accounts, commands, events, forecast, messages, overview, requests, runs, targets, tasks, tasks_file
 from .shapes.notation import URN, Schema
 
 SHAPES: Final[dict[str, Schema]] = {
@@ -15,6 +15,7 @@ SHAPES: Final[dict[str, Schema]] = {
     **overview.SHAPES,
     **accounts.SHAPES,
     **events.SHAPES,
+    **messages.SHAPES,
     **requests.SHAPES,
     **commands.SHAPES,
     **forecast.SHAPES,
@@ -26,12 +27,14 @@ _COMPONENT_NAMES: Final = {
     "audit-row": "AuditRow",
     "audit-verify": "AuditVerdict",
     "backfill": "Backfill",
+    "cursor": "Cursor",
     "delivery": "Delivery",
     "destination": "Destination",
     "failure-group": "FailureGroup",
     "fires": "Fires",
     "lane": "Lane",
     "line": "Line",
+    "messages": "Messages",
     "node": "Node",
     "notice": "Notice",
     "overview": "Overview",
@@ -43,7 +46,10 @@ _COMPONENT_NAMES: Final = {
     "run-chain": "RunChain",
     "secret": "Secret",
     "view": "View",
+    "sent": "Sent",
     "session": "Session",
+    "stream": "Stream",
+    "stream-state": "StreamState",
     "task": "Task",
     "token": "Token",
     "webhook": "Webhook",

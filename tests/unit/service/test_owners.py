@@ -41,6 +41,7 @@ from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
+from horae.service.messages.streams import MessageDraft, Streams
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.failures import Failures
@@ -247,6 +248,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Destinations, "page"): lambda harness: harness.service.destinations.page(BOB),
+    (Streams, "page"): lambda harness: harness.service.streams.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
     (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
     (Overviews, "hours"): lambda harness: harness.service.overview.hours(BOB, NOON, NOON + DAY),
@@ -325,6 +327,13 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Destinations, "remove"): "test_destination_of_another_owner_is_absent",
     (Destinations, "deliveries"): "test_destination_of_another_owner_is_absent",
     (Destinations, "test"): "test_destination_of_another_owner_is_absent",
+    (Streams, "send"): "test_stream_of_another_owner_is_absent",
+    (Streams, "messages"): "test_stream_of_another_owner_is_absent",
+    (Streams, "get"): "test_stream_of_another_owner_is_absent",
+    (Streams, "put"): "test_stream_of_another_owner_is_absent",
+    (Streams, "remove"): "test_stream_of_another_owner_is_absent",
+    (Streams, "register"): "test_stream_of_another_owner_is_absent",
+    (Streams, "unregister"): "test_stream_of_another_owner_is_absent",
     (Webhooks, "create"): "test_webhook_of_another_owner_is_absent",
     (Webhooks, "get"): "test_webhook_of_another_owner_is_absent",
     (Webhooks, "edit"): "test_webhook_of_another_owner_is_absent",
@@ -430,6 +439,8 @@ async def make_resources_of_ada(harness: ServiceHarness) -> ForeignResources:
     await harness.service.lanes.limit(ADA, "garden", 2)
     await harness.service.webhooks.create(ADA, "https://93.184.216.34/hook")
     await harness.service.destinations.put(ADA, "ops", url="json://x/")
+    await harness.service.streams.send(ADA, "chat:1", [MessageDraft("secret words")])
+    await harness.service.streams.register(ADA, "chat:1", "handled")
     return ForeignResources(task, failed, going)
 
 
@@ -655,6 +666,30 @@ async def test_destination_of_another_owner_is_absent() -> None:
             assert foreign == answer_without_id(await answer_code(ask("ops", "bob")), "ops")
         assert isinstance(await answer_code(destinations.put(BOB, "ops", "ada", url="json://x/")), Refusal)
         assert [each.owner for each in (await destinations.page(ROOT)).items] == ["ada"]
+
+
+async def test_stream_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        streams = harness.service.streams
+        asked: list[Callable[[str, str], Awaitable[object]]] = [
+            lambda name, owner: streams.get(BOB, name, owner),
+            lambda name, owner: streams.messages(BOB, name, owner=owner),
+            lambda name, owner: streams.register(BOB, name, "handled", owner),
+            lambda name, owner: streams.unregister(BOB, name, "handled", owner),
+            lambda name, owner: streams.remove(BOB, name, owner),
+        ]
+        for ask in asked:
+            foreign = answer_without_id(await answer_code(ask("chat:1", "ada")), "chat:1")
+            assert isinstance(foreign, tuple)
+            assert foreign == answer_without_id(await answer_code(ask("chat:0", "ada")), "chat:0")
+            assert foreign == answer_without_id(await answer_code(ask("chat:1", "bob")), "chat:1")
+        assert isinstance(await answer_code(streams.send(BOB, "chat:1", [MessageDraft("x")], "ada")), Refusal)
+        assert isinstance(await answer_code(streams.put(BOB, "chat:1", "ada", keep=1)), Refusal)
+        assert await streams.send(BOB, "chat:1", [MessageDraft("mine")]) == (1,)
+        assert [message.message.text for message in (await streams.messages(ADA, "chat:1")).messages] == [
+            "secret words"
+        ]
 
 
 async def test_operation_of_another_owner_is_absent() -> None:

@@ -30,6 +30,7 @@ from horae.service.doctor import Doctor
 from horae.service.events.destinations import Destinations
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
+from horae.service.messages.streams import MessageDraft, Streams
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.failures import Failures
 from horae.service.runs.lanes import Lanes
@@ -104,6 +105,10 @@ def _hooks(needs: Scope, ask: Callable[[Webhooks, Principal, str], Awaitable[Any
 
 def _destinations(needs: Scope, ask: Callable[[Destinations, Principal, str], Awaitable[Any]]) -> Call:
     return Call(needs, lambda harness, who, things: ask(harness.service.destinations, who, things.owner))
+
+
+def _streams(needs: Scope, ask: Callable[[Streams, Principal, str], Awaitable[Any]]) -> Call:
+    return Call(needs, lambda harness, who, things: ask(harness.service.streams, who, things.owner))
 
 
 async def _each(harness: ServiceHarness, who: Principal) -> Any:
@@ -249,6 +254,20 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Destinations, "page"): Call(
         Scope.READ, lambda harness, who, _: harness.service.destinations.page(who), owned=False
     ),
+    (Streams, "get"): _streams(Scope.READ, lambda all_of, who, owner: all_of.get(who, "chat:1", owner)),
+    (Streams, "messages"): _streams(Scope.READ, lambda all_of, who, owner: all_of.messages(who, "chat:1", owner=owner)),
+    (Streams, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.streams.page(who), owned=False),
+    (Streams, "send"): _streams(
+        Scope.WRITE, lambda all_of, who, owner: all_of.send(who, "chat:1", [MessageDraft("hello")], owner)
+    ),
+    (Streams, "put"): _streams(Scope.WRITE, lambda all_of, who, owner: all_of.put(who, "chat:1", owner, keep=5)),
+    (Streams, "register"): _streams(
+        Scope.WRITE, lambda all_of, who, owner: all_of.register(who, "chat:1", "new", owner)
+    ),
+    (Streams, "unregister"): _streams(
+        Scope.WRITE, lambda all_of, who, owner: all_of.unregister(who, "chat:1", "handled", owner)
+    ),
+    (Streams, "remove"): _streams(Scope.WRITE, lambda all_of, who, owner: all_of.remove(who, "chat:1", owner)),
     (Webhooks, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.webhooks.page(who), owned=False),
     (Tasks, "find_by_key"): Call(
         Scope.READ, lambda harness, who, _: harness.tasks.find_by_key(who, "roses"), owned=False
@@ -445,6 +464,8 @@ async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
     await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
     await harness.service.destinations.put(chief, "ops", url="json://x/")
+    await harness.service.streams.send(chief, "chat:1", [MessageDraft("hello")])
+    await harness.service.streams.register(chief, "chat:1", "handled")
     return CallSubject(owner, task.id, run.id, token.id, webhook.id, opened.session.id)
 
 
@@ -467,6 +488,7 @@ NOTHING_THERE: Final = frozenset(
         "no_such_token",
         "no_such_webhook",
         "no_such_destination",
+        "no_such_stream",
         "no_such_owner",
         "foreign_owner",
     }

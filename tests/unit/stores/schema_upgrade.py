@@ -73,15 +73,15 @@ def read_before(store: str) -> dict[str, Any]:
 
 
 def _with_chains(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the data with what chains added: no successors, no place in a chain, no chain rows."""
+    """Return the data with what chains and messages added: no successors, no place in a chain, no rows."""
     for task, _, entries, live, *_ in found["part tasks"]:
         task.append([])
         for each in (*entries, *live):
             each.append(None)
     for run in found["part runs"]:
         run.append(None)
-    found["count_parts"]["chains"] = 0
-    return {**found, "part chains": []}
+    found["count_parts"] |= {"chains": 0, "streams": 0, "messages": 0}
+    return {**found, "part chains": [], "part streams": [], "part messages": []}
 
 
 async def read_now(store: FullStore) -> dict[str, Any]:

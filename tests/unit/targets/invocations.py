@@ -7,11 +7,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Event, Lock
 
+from horae.engine.run_messages import RunMessages as EngineMessages
 from horae.model.outcome import Outcome
 from horae.model.policy import DEFAULT_POLICIES
 from horae.model.run import Origin, Run, RunState, Span
 from horae.model.task import Target, Task
+from horae.ports.target import RunMessages
 from horae.schedule import Now
+from horae.stores.memory import MemoryStore
 from horae.targets.function.registry import Isolation, Registry, function_spec
 from horae.targets.function.target import FunctionTarget
 
@@ -56,6 +59,7 @@ class Recorded:
         self.lines: list[tuple[str, str]] = []
         self.beats = 0
         self.actions: list[Callable[[], None]] = []
+        self.messages: RunMessages = EngineMessages(MemoryStore(), self, lambda: NOON)
         self._lock = Lock()
         self._awaited: list[tuple[str, Event]] = []
 

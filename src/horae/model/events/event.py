@@ -38,6 +38,8 @@ class EventKind(StrEnum):
     """The node may not call the address of a webhook; `detail` is the webhook and the networks to allow, or `key`."""
     WEBHOOK_DISABLED = "webhook.disabled"
     """Deliveries kept failing; the task is that of the last delivery, `detail` the webhook and the cause."""
+    MESSAGE_APPENDED = "message.appended"
+    """A stream has new messages; `detail` is JSON with the stream, the first and the last number. Task and run sent them."""
 
 
 RUN_CREATION_KINDS: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Final, cast
 
+from ...lifecycle.messages import check_usage, register_reader
 from ...model.change import Change, ControlDecision, Facts, facts_after
+from ...model.messages import DEFAULT_QUOTA, Cursor, NewMessage, Stream, StreamQuota
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.task import NEW_TASK_STATUS
@@ -38,6 +41,7 @@ READS: Final = frozenset(
         "output_bytes",
         "owner_event_counts",
         "queued",
+        "read_messages",
         "read_metadata",
         "records",
         "run",
@@ -45,6 +49,9 @@ READS: Final = frozenset(
         "runs",
         "shares_transactions",
         "stranded",
+        "stream",
+        "stream_usage",
+        "streams",
         "chain",
         "chain_rows",
         "task_ids",
@@ -113,6 +120,44 @@ class _DryRunStore:
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         return all([await self._is_current(each.record, each.replacing) for each in writings])
+
+    async def append_messages(
+        self, owner: str, messages: Sequence[NewMessage], quota: StreamQuota = DEFAULT_QUOTA, **_: object
+    ) -> tuple[int, ...]:
+        usage = await self._store.stream_usage(owner)
+        last: dict[str, int] = {}
+        numbers: list[int] = []
+        for message in messages:
+            if message.stream not in last:
+                state = await self._store.stream(owner, message.stream)
+                last[message.stream] = 0 if state is None else state.stream.last
+                usage = usage._replace(streams=usage.streams + (state is None))
+            last[message.stream] += 1
+            usage = usage._replace(bytes=usage.bytes + message.size)
+            numbers.append(last[message.stream])
+        check_usage(owner, usage, quota)
+        return tuple(numbers)
+
+    async def put_stream(self, stream: Stream, quota: StreamQuota = DEFAULT_QUOTA, **_: object) -> Stream:
+        state = await self._store.stream(stream.owner, stream.name)
+        if state is not None:
+            return state.stream._replace(keep=stream.keep, keep_for=stream.keep_for)
+        usage = await self._store.stream_usage(stream.owner)
+        check_usage(stream.owner, usage._replace(streams=usage.streams + 1), quota)
+        return stream
+
+    async def delete_stream(self, owner: str, name: str, _records: object = ()) -> bool:
+        return await self._store.stream(owner, name) is not None
+
+    async def register_reader(
+        self, owner: str, stream: str, reader: str, after: int | None, now: datetime, _records: object = ()
+    ) -> Cursor | None:
+        state = await self._store.stream(owner, stream)
+        return None if state is None else register_reader(state, reader, after, now)
+
+    async def remove_reader(self, owner: str, stream: str, reader: str, _records: object = ()) -> bool:
+        state = await self._store.stream(owner, stream)
+        return state is not None and any(cursor.reader == reader for cursor in state.cursors)
 
     async def _is_current(self, record: Record, replacing: int | None) -> bool:
         known = await self._store.get_record(record.kind, record.key)

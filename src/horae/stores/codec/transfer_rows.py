@@ -12,6 +12,7 @@ from ...ports.transfer import BlockedOwner, CounterValue, LaneLimit, MetadataIte
 from ..transfer_pages import decode_position, encode_position
 from .columns import decode_listed_run, run_number, run_occurrence
 from .json_codecs import instant_of
+from .message_rows import decode_exported_message
 from .rows import Row, decode_chain_row, decode_record
 
 _EARLIEST: Final = -(2**63)
@@ -84,6 +85,11 @@ def _run_number_key(row: Row) -> Row:
     return (run_number(row),)
 
 
+def _message_key(row: Row) -> Row:
+    stream, number, *_ = row
+    return stream, number
+
+
 PART_ROWS: Final[dict[Part, PartRows]] = {
     Part.METADATA: PartRows(_decode_metadata, _first_column, ("",)),
     Part.RECORDS: PartRows(decode_record, _record_key, ("", "")),
@@ -92,6 +98,7 @@ PART_ROWS: Final[dict[Part, PartRows]] = {
     Part.COUNTERS: PartRows(_decode_counter, _counter_key, (_EARLIEST, "", "")),
     Part.CHAINS: PartRows(decode_chain_row, _chain_row_key, (_EARLIEST, "")),
     Part.LINES: PartRows(decode_line, _line_key, ("", 0)),
+    Part.MESSAGES: PartRows(decode_exported_message, _message_key, (0, 0)),
 }
 """Parts whose rows every SQL store reads in the same order of columns and keys."""
 RUNS_BY_NUMBER: Final = PartRows(decode_listed_run, _run_number_key, (_EARLIEST,))

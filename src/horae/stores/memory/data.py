@@ -21,12 +21,14 @@ from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
 from ...ports.journal import Line
 from ...ports.store import Node
 from ..chains import Relink, change_of_links, follow_chains, relink
+from ..messages import StreamWrites, stream_writes_of, write_streams
 from ..run_deduplication import deduplicate_runs
 from ..run_to_end import run_to_end
 from .chains import ChainRows, MemoryChainAccess
 from .counts import Counters
 from .entries import Entries, key_of
 from .events import Events
+from .messages import MemoryMessageAccess, MessageTables
 from .record_rows import RecordRows
 from .runs import Runs
 from .table import Table, Transaction
@@ -50,6 +52,7 @@ class Data:
         self.lines: Table[str, list[Line]] = Table(self._transaction)
         self.records = RecordRows(self._transaction)
         self.chain_rows = ChainRows(self._transaction)
+        self.messages = MessageTables(self._transaction)
         self.metadata: dict[str, str] = {}
         self.token = 0
         self.last_owner = ""
@@ -57,11 +60,12 @@ class Data:
         self._attached_records: list[RecordWrite] = []
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
+        self._stream_writes: list[StreamWrites] = []
         self._last_number = 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run a transaction; at its end, unpark entries for freed lane slots, then write the attached records.
+        """Run a transaction; at its end, unpark entries for freed lane slots, then write messages and the attached records.
 
         Raises a `record_changed` refusal, and rolls back, if an attached record has another version than expected.
         """
@@ -70,10 +74,13 @@ class Data:
             self._attached_records.clear()
             self._ends.clear()
             self._relinks.clear()
+            self._stream_writes.clear()
             yield
             run_to_end(self._follow_chains())
             for lane in sorted(self._freed_lanes):
                 self._unpark_first(lane)
+            if self._stream_writes:
+                run_to_end(write_streams(MemoryMessageAccess(self), self._stream_writes))
             for writing in self._attached_records:
                 if not self.records.write_if_unchanged(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
@@ -163,6 +170,8 @@ class Data:
         for row in change.chain_rows:
             self.chain_rows.put(row)
         self.attach_records(change.attached)
+        if change.messages or change.moves:
+            self._stream_writes.append(stream_writes_of(self.tasks[task_id], change))
 
     def _count(self, task_id: str, change: Change) -> None:
         task, before = self.tasks.get(task_id) or change.task, self.statuses.get(task_id)

@@ -20,6 +20,21 @@ def find_problems(data: Data) -> Iterator[str]:
     yield from _check_active_tasks(data)
     yield from _check_counters(data)
     yield from _check_chains(data)
+    yield from _check_streams(data)
+
+
+def _check_streams(data: Data) -> Iterator[str]:
+    tables = data.messages
+    stored = Counter((owner, name) for owner, name, _ in tables.messages.all_keys())
+    for owner, name in tables.streams.all_keys():
+        stream, cursors, _ = tables.streams[owner, name]
+        if stored[owner, name] != stream.stored:
+            yield f"The stream {name} of {owner} counts other messages than it holds."
+        for cursor in cursors:
+            if cursor.number > stream.last:
+                yield f"The reader {cursor.reader} of the stream {name} of {owner} is beyond its end."
+    for owner, name in sorted(set(stored) - set(tables.streams.all_keys())):
+        yield f"Messages belong to the stream {name} of {owner}, which is not there."
 
 
 def _check_orphans(data: Data) -> Iterator[str]:

@@ -7,6 +7,7 @@ from .agenda import MemoryAgenda
 from .data import Data
 from .event_reader import MemoryFeed
 from .journal import MemoryJournal
+from .messages import MemoryMessages
 from .queries import MemoryBook
 from .records import MemoryRecords
 from .transfer import MemoryTransfer
@@ -20,6 +21,7 @@ class MemoryStore(
     MemoryUpkeep,
     MemoryRecords,
     MemoryJournal,
+    MemoryMessages,
     MemoryTransfer,
     NoSharedTransactions,
 ):

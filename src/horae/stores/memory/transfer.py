@@ -9,6 +9,7 @@ from ...errors import StoreError
 from ...model.chain_row import ChainRow
 from ...model.change import Facts
 from ...model.events.event import NumberedEvent
+from ...model.messages import Message, StreamState
 from ...model.page import Page
 from ...model.run import Run
 from ...ports.journal import NumberedLine
@@ -63,6 +64,7 @@ class MemoryTransfer:
 
 _TABLE_PARTS: Final = frozenset(
     {Part.MARKS, Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.COUNTERS, Part.CHAINS, Part.LINES}
+    | {Part.STREAMS, Part.MESSAGES}
 )
 
 
@@ -89,6 +91,8 @@ def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
             yield from (count for count in counts if count.number)
         case Part.CHAINS:
             yield from data.chain_rows
+        case Part.STREAMS | Part.MESSAGES:
+            yield from data.messages.streams if part is Part.STREAMS else data.messages.messages
         case _:
             for run_id in data.lines.all_keys():
                 yield from (NumberedLine(*row) for row in enumerate(data.lines[run_id], 1))
@@ -102,6 +106,10 @@ def _sort_key(parcel: TransferItem) -> tuple[Any, ...]:
             return hour, owner, name
         case NumberedLine(number=number, line=line):
             return line.run_id, number
+        case StreamState(stream=stream):
+            return stream.owner, stream.name
+        case Message(owner=owner, number=number, message=message):
+            return owner, message.stream, number
         case ChainRow(task_id=task_id, root=root):
             return task_id, root.key
         case HighWaterMark(name=name) | MetadataItem(name=name) | LaneLimit(name=name) | BlockedOwner(owner=name):
@@ -184,6 +192,16 @@ def _import_events(data: Data, parcels: Sequence[TransferItem]) -> None:
         data.events.insert_numbered(event)
 
 
+def _import_streams(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for state in require_type(StreamState, parcels):
+        data.messages.streams.write((state.stream.owner, state.stream.name), state)
+
+
+def _import_messages(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for message in require_type(Message, parcels):
+        data.messages.put(message)
+
+
 def _import_task(data: Data, facts: Facts) -> None:
     task = facts.task
     holder = None if task.key is None else data.tasks.with_key(task.owner, task.key)
@@ -215,4 +233,6 @@ _IMPORTERS: Final[dict[Part, Callable[[Data, Sequence[TransferItem]], None]]] = 
     Part.RUNS: _import_runs,
     Part.LINES: _import_lines,
     Part.EVENTS: _import_events,
+    Part.STREAMS: _import_streams,
+    Part.MESSAGES: _import_messages,
 }

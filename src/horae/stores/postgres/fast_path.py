@@ -157,9 +157,10 @@ class FastRunUpdater(RunUpdater):
             self._backoff -= 1
             return await super().settle(batch, decide)
         linked = self._task_cache.linked_runs([each.run_id for each in batch])
+        linked = linked.union([each.run_id for each in batch if each.writes is not None])
         if not linked:
             return await self._settle_unlinked(batch, decide)
-        # Runs of linked tasks are never ordinary, and must not keep the others from the fast path.
+        # Runs of linked tasks, and runs with writes, are never ordinary, and must not keep the others from the fast path.
         stale = await super().settle([each for each in batch if each.run_id in linked], decide)
         others = [each for each in batch if each.run_id not in linked]
         return stale | await self._settle_unlinked(others, decide) if others else stale

@@ -14,6 +14,7 @@ from .claim import Claimer
 from .connection import ConnectionFactory, Transactions
 from .dialect import Dialect
 from .journal import SQLJournal
+from .messages import SQLMessages
 from .queries import SQLBook
 from .records import SQLRecords
 from .settle import RunUpdater
@@ -22,7 +23,7 @@ from .transfer import SQLTransfer
 from .upkeep import SQLUpkeep
 
 
-class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfer, ABC):
+class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLMessages, SQLTransfer, ABC):
     """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened.
 
     `clock` decides which counters are old. Which nodes are live at an upgrade is decided by the clock of the server, to

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from ...model.events.event import NumberedEvent
 from ...model.ids import to_microseconds
+from ...model.messages import Message, StreamState
 from ...model.page import Page
 from ...ports.journal import NumberedLine
 from ...ports.records import Record
@@ -24,12 +25,15 @@ from ...ports.transfer import (
     require_type,
 )
 from ..codec.json_codecs import replace_lone_surrogates
+from ..codec.message_rows import decode_stream_with_id, encode_message
 from ..codec.rows import Row, encode_event, encode_node, encode_record
 from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE, PartRows
-from ..transfer_pages import ReadableStore, make_marks_page, read_page
+from ..messages import LockedStream
+from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, read_page
 from .connection import Statements
 from .feed import SQLFeed
 from .import_tasks import import_chain_rows, import_runs, import_tasks, replace_nul
+from .message_access import SQLMessageAccess, read_stream_state
 
 _PAGE_STATEMENTS: Final = {
     Part.METADATA: "metadata_page",
@@ -40,6 +44,7 @@ _PAGE_STATEMENTS: Final = {
     Part.CHAINS: "chain_rows_page",
     Part.RUNS: "ended_runs_page",
     Part.LINES: "all_lines_page",
+    Part.MESSAGES: "messages_transfer_page",
 }
 
 
@@ -56,6 +61,8 @@ class SQLTransfer(SQLFeed):
             await self._number_events()
             ((token, event),) = await self._database.query("marks")
             return make_marks_page(token, event, after, limit)
+        if part is Part.STREAMS:
+            return await self._database.read(lambda connection: _read_streams(connection, after, limit))
         if part not in _PAGE_STATEMENTS:
             return await read_page(cast("ReadableStore", self), part, after, limit)
         part_rows = self._ended_run_rows if part is Part.RUNS else PART_ROWS[part]
@@ -139,6 +146,32 @@ async def _import_events(connection: Statements, items: Sequence[TransferItem]) 
     await connection.write_rows("import_events", 7, replace_nul(connection, values))
 
 
+async def _read_streams(connection: Statements, after: str | None, limit: int) -> Page[TransferItem]:
+    rows = await connection.query("streams_transfer_page", *decode_position(after, (0,)), limit)
+    streams = list(map(decode_stream_with_id, rows))
+    states = [await read_stream_state(connection, stream_id, stream) for stream_id, stream in streams]
+    last = max((stream_id for stream_id, _ in streams), default=0)
+    return Page(tuple(states), encode_position(last) if len(rows) == limit else None)
+
+
+async def _import_streams(connection: Statements, items: Sequence[TransferItem]) -> None:
+    access = SQLMessageAccess(connection)
+    for stream, cursors, gaps in require_type(StreamState, items):
+        locked = await access.lock(stream.owner, stream.name) or await access.create(stream)
+        await access.update(LockedStream(locked.id, stream))
+        await connection.query("drop_cursors", locked.id)
+        for cursor in cursors:
+            await access.put_cursor(locked.id, cursor)
+        await access.replace_gaps(locked.id, gaps)
+
+
+async def _import_messages(connection: Statements, items: Sequence[TransferItem]) -> None:
+    values: list[Any] = []
+    for owner, number, message in require_type(Message, items):
+        values += (owner, message.stream, number, *encode_message(message))
+    await connection.write_rows("import_messages", 10, values)
+
+
 _IMPORTERS: Final[dict[Part, Callable[[Statements, Sequence[TransferItem]], Awaitable[None]]]] = {
     Part.MARKS: _import_marks,
     Part.METADATA: _import_metadata,
@@ -152,4 +185,6 @@ _IMPORTERS: Final[dict[Part, Callable[[Statements, Sequence[TransferItem]], Awai
     Part.RUNS: import_runs,
     Part.LINES: _import_lines,
     Part.EVENTS: _import_events,
+    Part.STREAMS: _import_streams,
+    Part.MESSAGES: _import_messages,
 }

@@ -20,12 +20,14 @@ from ..codec.rows import (
     encode_task,
     names_planned_instant,
 )
+from ..messages import StreamWrites, stream_writes_of, write_streams
 from ..pending_changes import PendingChanges, lanes_taken, require_live, require_same_task
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
 from .chains import SQLChainAccess
 from .connection import Statements
 from .load_facts import LoadedFacts
+from .message_access import SQLMessageAccess
 from .ordinary_batch import OrdinaryBatch, task_after
 from .records import write_attached_records
 from .row_batches import RowBatches
@@ -42,6 +44,7 @@ class UnitOfWork(PendingChanges):
         self._cache_updates: dict[int, CachedTask | None] = {}
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
+        self._stream_writes: list[StreamWrites] = []
         self._ordinary = None if connection.write_ordinary is None else OrdinaryBatch()
         """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
 
@@ -123,6 +126,8 @@ class UnitOfWork(PendingChanges):
             self.batches.count_change(known.task.owner, known.status, change)
         if change.attached:
             self.batches.attached_records += change.attached
+        if change.messages or change.moves:
+            self._stream_writes.append(stream_writes_of(known.task, change))
         for row in change.chain_rows:
             self.batches.chain_rows[known.number, row.root.key] = encode_chain_row(known.number, row)
         self.batches.events += map(encode_event, change.events)
@@ -225,7 +230,7 @@ class UnitOfWork(PendingChanges):
         self._cache_updates[known.number] = None
 
     async def flush(self) -> None:
-        """Write all rows, unpark entries that wait for the lane slots that became free, then write attached records."""
+        """Write all rows, unpark entries that wait for freed lane slots, then write messages and attached records."""
         if self._ends or self._relinks:
             await self._follow_chains()
         if not await self._write_ordinary():
@@ -237,6 +242,8 @@ class UnitOfWork(PendingChanges):
             for lane in sorted(self._freed_lanes):
                 if lane_state.free_slots(lane):
                     await self._connection.query("unpark", lane, lane_state.free_slots(lane))
+        if self._stream_writes:
+            await write_streams(SQLMessageAccess(self._connection), self._stream_writes)
         if self.batches.attached_records:
             await write_attached_records(self._connection, self.batches.attached_records)
 

@@ -124,6 +124,15 @@ def _checks() -> Iterator[Check]:
         "wrong_lane_slots",
         lambda lane, taken, live_runs: f"The lane {lane} counts {taken} slots taken, but has {live_runs} live runs.",
     )
+    yield "orphan_messages", lambda stream: f"Messages belong to stream number {stream}, which is not there."
+    yield (
+        "wrong_stream_numbers",
+        lambda owner, name: f"The stream {name} of {owner} counts other messages than it holds.",
+    )
+    yield (
+        "wrong_cursors",
+        lambda reader, stream: f"The reader {reader} of stream number {stream} is beyond its end, or has no stream.",
+    )
     yield "tasks_without_work", lambda task_id: f"The task {task_id} is active, but nothing of it is queued or running."
     yield (
         "wrong_state_counters",

@@ -14,6 +14,7 @@ from ..sql.agenda import SQLAgenda
 from ..sql.claim import Claimer
 from ..sql.connection import Transactions
 from ..sql.journal import SQLJournal
+from ..sql.messages import SQLMessages
 from ..sql.records import SQLRecords
 from ..sql.settle import RunUpdater
 from ..sql.transfer import SQLTransfer
@@ -38,6 +39,7 @@ class SQLiteStore(
     SQLiteUpkeep,
     SQLRecords,
     SQLJournal,
+    SQLMessages,
     SQLTransfer,
     SQLiteSharedTransactions,
 ):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ...model.limits import LOG_LINE_CHARACTERS, to_storable
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
-    from ...ports.target import Invocation
+    from ...ports.target import Invocation, RunMessages
 
 
 class RunFacts(NamedTuple):
@@ -217,3 +217,24 @@ class Context:
     def heartbeat(self) -> None:
         """Report that the run is still at work, which moves its deadline."""
         self._reporter.heartbeat()
+
+    @property
+    def messages(self) -> RunMessages:
+        """The message streams of the owner: `await read(stream)`, `send(stream, text)`.
+
+        What is sent commits with the success of the run. A function in a process of its own has none.
+        """
+        messages: RunMessages | None = getattr(self._reporter, "messages", None)
+        if messages is None:
+            from ...model.message_refusals import refuse  # noqa: PLC0415 - only a child process comes here
+
+            raise refuse("messages_need_a_loop")
+        return messages
+
+    def acknowledge(self, stream: str, *numbers: int, reader: str = "handled") -> None:
+        """Say that messages of a stream are handled: the reader's cursor moves with the success of the run."""
+        self.messages.acknowledge(stream, *numbers, reader=reader)
+
+    async def commit(self) -> None:
+        """Commit what was sent and acknowledged so far, while the run goes on."""
+        await self.messages.commit()

@@ -243,7 +243,8 @@ SHAPES: Final[dict[str, Schema]] = {
     "contexts": list_of(closed({"name": TEXT, "server": TEXT, "owner": TEXT, "current": BOOLEAN}))
     | answer_of("context ls"),
     "context-used": closed({"current": nullable(TEXT)}) | answer_of("context use"),
-    "forgotten": closed({"removed": TEXT}) | answer_of("context rm", "notify rm", "webhook rm", "view rm"),
+    "forgotten": closed({"removed": TEXT})
+    | answer_of("context rm", "messages rm", "notify rm", "webhook rm", "view rm"),
     "db-path": closed({"path": nullable(TEXT), "store": nullable(TEXT), "exists": nullable(BOOLEAN)})
     | answer_of("db path"),
     "db-backup": closed({"path": TEXT, "bytes": INTEGER, "size": TEXT, "tasks": INTEGER}) | answer_of("db backup"),

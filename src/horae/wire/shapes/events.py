@@ -23,7 +23,6 @@ from .notation import (
     ref,
     text,
 )
-from .runs import TASK_ID
 
 _URL: Final = text(2_048, 1)
 _NOTE: Final = nullable(TEXT) | {"maxLength": 500}
@@ -87,7 +86,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "type": choice(*EventKind),
             "at": INSTANT,
             "owner": TEXT,
-            "task_id": TASK_ID,
+            "task_id": TEXT | {"pattern": "^(tsk_|$)", "description": "Empty for a message that no task has sent."},
             "run_id": nullable(TEXT),
             "detail": nullable(TEXT),
         }

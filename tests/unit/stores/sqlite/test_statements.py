@@ -29,6 +29,9 @@ FULL_SCANS = {
     "mislabelled_tasks",
     "wrong_state_counters",
     "count_parts",
+    "orphan_messages",
+    "wrong_stream_numbers",
+    "wrong_cursors",
 }
 """Statements of an operator before a move or for a check; they may be slow."""
 SEARCHES = {"tasks_page_of_text"}
@@ -48,6 +51,7 @@ SMALL = (
     "lanes",
     "lane_slots",
     "lane_names",
+    "streams",
 )
 """Scans over few rows, or up to a LIMIT."""
 PARTIAL = (

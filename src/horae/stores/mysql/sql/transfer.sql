@@ -24,7 +24,9 @@ SELECT
   (SELECT COUNT(*) FROM @chain_rows),
   (SELECT COUNT(*) FROM @runs),
   (SELECT COUNT(*) FROM @lines),
-  (SELECT COUNT(*) FROM @events)
+  (SELECT COUNT(*) FROM @events),
+  (SELECT count(*) FROM @streams),
+  (SELECT count(*) FROM @messages)
 
 -- name: marks
 SELECT COALESCE((SELECT MAX(number) FROM @tokens), 0), (SELECT last FROM @numbering)

@@ -24,7 +24,9 @@ SELECT
   (SELECT count(*) FROM @chain_rows),
   (SELECT count(*) FROM @runs),
   (SELECT count(*) FROM @lines),
-  (SELECT count(*) FROM @events) + (SELECT coalesce(sum(size - removed), 0) FROM @packed_events)::bigint
+  (SELECT count(*) FROM @events) + (SELECT coalesce(sum(size - removed), 0) FROM @packed_events)::bigint,
+  (SELECT count(*) FROM @streams),
+  (SELECT count(*) FROM @messages)
 
 -- name: marks
 SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM @tokens), (SELECT last FROM @numbering)

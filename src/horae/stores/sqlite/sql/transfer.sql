@@ -14,7 +14,9 @@ SELECT
   (SELECT count(*) FROM chain_rows),
   (SELECT count(*) FROM runs) - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1),
   (SELECT count(*) FROM lines),
-  (SELECT count(*) FROM events)
+  (SELECT count(*) FROM events),
+  (SELECT count(*) FROM streams),
+  (SELECT count(*) FROM messages)
 
 -- name: marks
 SELECT (SELECT last FROM tokens), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)

@@ -26,6 +26,7 @@ from .reads.tasks import TasksContract
 from .writes.atomicity import AtomicityContract
 from .writes.attached_records import AttachedRecordsContract
 from .writes.maintenance import MaintenanceContract
+from .writes.messages import MessagesContract
 from .writes.precision import PrecisionContract
 from .writes.retention import RetentionContract
 from .writes.shared_transactions import ConnectionCheckContract
@@ -63,6 +64,7 @@ class StoreContract(
     CountsContract,
     OutputBytesContract,
     MaintenanceContract,
+    MessagesContract,
     TransferContract,
     ConnectionCheckContract,
 ):

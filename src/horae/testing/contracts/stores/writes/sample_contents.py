@@ -6,6 +6,7 @@ from .....model.chain_row import Arrival, ChainRow, ChainState
 from .....model.change import Change
 from .....model.entry import EntryKind, EntryState
 from .....model.lane import owner_lane
+from .....model.messages import KeepRules, NewMessage, Stream
 from .....model.origin import ChainPlace, Origin, RootOccurrence
 from .....model.reason import Reason
 from .....model.run import Run, RunState, Span
@@ -52,7 +53,17 @@ async def fill_store(store: FullStore) -> None:
     await store.write_lines([Line(run.id, NOON, "info", f"{place} '漢字'") for run in runs for place in range(3)])
     await settle(store, *runs[::2])
     await store.add(_uncommon_states())
+    await _fill_streams(store)
     await store.change(_linked(runs[1]).task_id, None, lambda _: Change(chain_rows=(_linked(runs[1]),)))
+
+
+async def _fill_streams(store: FullStore) -> None:
+    for owner in ("bob", "ada"):
+        messages = [NewMessage("chat:1", f"{place} 漢", "Ada", "web", f"{place}", NOON, '["a"]') for place in range(5)]
+        await store.append_messages(owner, messages)
+    await store.put_stream(Stream("ada", "empty", NOON, keep=7, keep_for=DAY + MICROSECOND))
+    await store.register_reader("ada", "chat:1", "handled", 3, NOON + MICROSECOND)
+    await store.trim_messages(NOON, KeepRules(keep=3), 100)
 
 
 def _linked(run: Run) -> ChainRow:

@@ -1,0 +1,221 @@
+"""Message streams: send, read, list, set caps, delete; register and remove readers. Cursors move only with runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from ...clock import Clock
+from ...model.accounts.principal import Principal, Scope
+from ...model.field_checks import check_number
+from ...model.ids import ENTROPY_BYTES, make_id
+from ...model.message_refusals import refuse
+from ...model.messages import (
+    APPEND_MESSAGES,
+    PAGE_MESSAGES,
+    SENT_SOURCE,
+    Cursor,
+    MessagePage,
+    NewMessage,
+    Stream,
+    StreamState,
+    check_keep,
+    check_message,
+    check_reader,
+    check_stream_name,
+    encode_references,
+)
+from ...model.page import Page
+from ...model.refusals import refuse as refuse_task
+from ...ports.full_store import FullStore
+from ..accounts.audit import Audit
+from ..accounts.rights import refuse_agent
+from ..events.webhook_checks import check_owner
+from ..query.argument_checks import check_page, check_position
+
+_MAX_KEY_CHARACTERS: Final = 1_000
+
+
+class MessageDraft(NamedTuple):
+    """Message as a caller sends it. Without `id` it gets one, and a repeated request appends it again.
+
+    `source` names the system that assigned the id.
+    """
+
+    text: str = ""
+    sender: str | None = None
+    id: str | None = None
+    source: str | None = None
+    references: Sequence[Any] = ()
+
+
+class Streams:
+    """`on_write` is called after each append, so that other processes look for events."""
+
+    def __init__(
+        self,
+        store: FullStore,
+        audit: Audit,
+        clock: Clock,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
+        entropy: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._store = store
+        self._audit = audit
+        self._clock = clock
+        self._on_write = on_write
+        self._entropy = entropy
+
+    async def send(
+        self, principal: Principal, name: str, drafts: Sequence[MessageDraft], owner: str | None = None
+    ) -> tuple[int, ...]:
+        """Append messages to a stream, which is created by its first message; return their numbers."""
+        principal.require_scope(Scope.WRITE)
+        _check_agent(principal, name)
+        owner_name = check_owner(principal, owner)
+        if not drafts:
+            raise refuse("empty_message")
+        if len(drafts) > APPEND_MESSAGES:
+            raise refuse("too_many_messages", most=APPEND_MESSAGES)
+        now = self._clock.now()
+        messages = [self._build(principal, name, draft, now) for draft in drafts]
+        numbers = await self._store.append_messages(owner_name, messages)
+        self._on_write(None)
+        return numbers
+
+    def _build(self, principal: Principal, name: str, draft: MessageDraft, now: datetime) -> NewMessage:
+        fields: tuple[tuple[str, object], ...] = (
+            ("text", draft.text),
+            ("sender", draft.sender),
+            ("id", draft.id),
+            ("source", draft.source),
+        )
+        for field, value in fields:
+            if not isinstance(value, str) and (value is not None or field == "text"):
+                raise refuse_task("bad_policy", name=field, value=value, wanted="text")
+        source_id = make_id("msg", now, self._entropy(ENTROPY_BYTES)) if draft.id is None else draft.id
+        message = NewMessage(
+            name,
+            draft.text,
+            principal.agent or principal.owner if draft.sender is None else draft.sender,
+            SENT_SOURCE if draft.source is None else draft.source,
+            source_id,
+            now,
+            encode_references(draft.references),
+        )
+        check_message(message)
+        return message
+
+    async def messages(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        owner: str | None = None,
+        after: int = 0,
+        limit: int = 50,
+        reader: str | None = None,
+    ) -> MessagePage:
+        """Return messages after a number, or after the cursor of a reader, oldest first. No cursor moves."""
+        principal.require_scope(Scope.READ)
+        check_position("after", after)
+        check_number("limit", limit, 1, PAGE_MESSAGES)
+        state = await self._get(principal, name, owner)
+        if reader is not None and all(cursor.reader != reader for cursor in state.cursors):
+            raise refuse("no_such_reader", stream=name, reader=reader)
+        page = await self._store.read_messages(state.stream.owner, name, after, limit, reader)
+        if page is None:
+            raise refuse("no_such_stream", name=name)
+        return page
+
+    async def page(
+        self, principal: Principal, after: str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Page[Stream]:
+        """Return streams by owner and name."""
+        refuse_agent(principal, "streams")
+        principal.require_scope(Scope.READ)
+        check_page(after, limit, _MAX_KEY_CHARACTERS)
+        chosen = principal.owner_filter if owner is None else check_owner(principal, owner)
+        return await self._store.streams(chosen, after, limit)
+
+    async def get(self, principal: Principal, name: str, owner: str | None = None) -> StreamState:
+        """Return a stream with its cursors and gaps."""
+        principal.require_scope(Scope.READ)
+        return await self._get(principal, name, owner)
+
+    async def put(
+        self,
+        principal: Principal,
+        name: str,
+        owner: str | None = None,
+        *,
+        keep: int | None = None,
+        keep_for: timedelta | None = None,
+    ) -> Stream:
+        """Create a stream, or set its caps; None is the setting of the deployment."""
+        _check_person(principal)
+        owner_name = check_owner(principal, owner)
+        check_keep(keep, keep_for)
+        stream = Stream(owner_name, check_stream_name(name), self._clock.now(), keep=keep, keep_for=keep_for)
+        detail = {"keep": keep, "keep_for": None if keep_for is None else keep_for.total_seconds()}
+        row = self._audit.row(principal, "stream.set", name, detail, owner=owner_name)
+        return await self._store.put_stream(stream, attached_records=row)
+
+    async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
+        """Delete a stream with its messages and cursors."""
+        _check_person(principal)
+        stream = (await self._get(principal, name, owner)).stream
+        row = self._audit.row(principal, "stream.remove", name, {"messages": stream.stored}, owner=stream.owner)
+        if not await self._store.delete_stream(stream.owner, name, row):
+            raise refuse("no_such_stream", name=name)
+
+    async def register(
+        self, principal: Principal, name: str, reader: str, owner: str | None = None, *, after: int | None = None
+    ) -> Cursor:
+        """Register a reader after a number, at the end where None; a registered one stays where it is."""
+        _check_person(principal)
+        if after is not None:
+            check_position("after", after)
+        state = await self._get(principal, name, owner)
+        known = next((cursor for cursor in state.cursors if cursor.reader == check_reader(reader)), None)
+        if known is not None:
+            return known
+        detail = {"reader": reader, "after": after}
+        row = self._audit.row(principal, "stream.reader_add", name, detail, owner=state.stream.owner)
+        now = self._clock.now()
+        cursor = await self._store.register_reader(state.stream.owner, name, reader, after, now, row)
+        if cursor is None:
+            raise refuse("no_such_stream", name=name)
+        return cursor
+
+    async def unregister(self, principal: Principal, name: str, reader: str, owner: str | None = None) -> None:
+        """Remove a reader: its cursor no longer keeps messages from removal."""
+        _check_person(principal)
+        stream = (await self._get(principal, name, owner)).stream
+        row = self._audit.row(principal, "stream.reader_remove", name, {"reader": reader}, owner=stream.owner)
+        if not await self._store.remove_reader(stream.owner, name, check_reader(reader), row):
+            raise refuse("no_such_reader", stream=name, reader=reader)
+
+    async def _get(self, principal: Principal, name: str, owner: str | None) -> StreamState:
+        _check_agent(principal, name)
+        owner_name = principal.owner if owner is None else owner
+        is_foreign = owner_name != principal.owner and principal.owner_filter is not None
+        state = None if is_foreign else await self._store.stream(owner_name, check_stream_name(name))
+        if state is None:
+            raise refuse("no_such_stream", name=name)
+        return state
+
+
+def _check_person(principal: Principal) -> None:
+    """Refuse agents: they send and read, and do not manage streams."""
+    refuse_agent(principal, "streams")
+    principal.require_scope(Scope.WRITE)
+
+
+def _check_agent(principal: Principal, name: str) -> None:
+    """Refuse an agent every stream but its own, whether it exists or not."""
+    agent = principal.agent
+    if agent is not None and name != f"agent:{agent}" and not name.startswith(f"agent:{agent}:"):
+        raise refuse("agent_stream", agent=agent)

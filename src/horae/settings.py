@@ -89,6 +89,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "节点启动时,本机时钟与存储时钟允许的最大偏差",
     ),
     Setting(
+        "node_labels",
+        ("HORAE_NODE_LABELS",),
+        "list",
+        (),
+        "Labels of the node, which tasks may require, such as gpu=a100",
+        "节点的标签,任务可以要求它们,例如 gpu=a100",
+    ),
+    Setting(
+        "node_name",
+        ("HORAE_NODE_NAME",),
+        "text",
+        None,
+        "Stable name of the node, its label node; by default that of the machine",
+        "节点的固定名称,即标签 node;默认为机器名",
+    ),
+    Setting(
         "output", ("HORAE_OUTPUT",), "text", "text", "json: every command answers in JSON", "json:所有命令以 JSON 输出"
     ),
     Setting(

@@ -16,7 +16,7 @@ from horae.model.route import is_route
 from horae.model.run import LIVE_STATES, Run
 from horae.ports.journal import Line
 from horae.ports.records import Record, RecordWrite
-from horae.ports.store import Claim, LeaseRenewal, RunFilter, TaskFilter, TrimResult, WaitingCounts
+from horae.ports.store import Admission, Claim, LeaseRenewal, RunFilter, TaskFilter, TrimResult, WaitingCounts
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.counts import Counters
 from horae.stores.memory.data import Data
@@ -199,18 +199,18 @@ class LastWriterWins(MemoryStore):
 class AdmitsParkedEntries(MemoryStore):
     """Entries parked at a full lane are admitted like entries without a matching route."""
 
-    async def admit(self, routes: Collection[str]) -> int:
+    async def admit(self, routes: Collection[str]) -> Admission:
         lanes = {entry.lane for entry in self._data.entries if entry.state is EntryState.PARKED and entry.lane}
         return await super().admit(lanes if routes else ())
 
 
 class AdmitsOneAtATime(MemoryStore):
-    async def admit(self, routes: Collection[str]) -> int:
+    async def admit(self, routes: Collection[str]) -> Admission:
         return await super().admit(sorted(routes)[:1])
 
 
 class ChangesDueOnAdmission(MemoryStore):
-    async def admit(self, routes: Collection[str]) -> int:
+    async def admit(self, routes: Collection[str]) -> Admission:
         with self._data.transaction():
             for entry in [each for each in self._data.entries if each.lane in routes]:
                 self._data.entries.write(key_of(entry), entry._replace(due=entry.due + DAY))

@@ -174,6 +174,7 @@ class PolicyArguments(TypedDict, total=False):
     start_within: Duration
     notify: Notify | Never
     gate: Gate | Mapping[str, Any] | Callable[..., Any] | Never
+    where: Mapping[str, str]
 
 
 def to_options(chosen: PolicyArguments) -> Options:

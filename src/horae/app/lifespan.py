@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import platform
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +20,7 @@ from ..engine.process_identity import is_gone
 from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
+from ..model.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
 from ..ports.full_store import FullStore, Wakeup
@@ -200,6 +202,7 @@ class AppLifespan:
         self._apply_wake_setting(settings)
         self._apply_clock_tolerance(settings)
         self._apply_run_log_bytes(settings)
+        self._apply_labels(settings)
         self._apply_message_rules(settings)
         outer = self._environment
         store = make_store(self.url if outer is None else outer.store_url(self.url), self.clock)
@@ -234,6 +237,14 @@ class AppLifespan:
         tolerance = read_clock_tolerance(settings)
         if tolerance is not None and self.settings.clock_tolerance == EngineSettings().clock_tolerance:
             self.settings = replace(self.settings, clock_tolerance=tolerance)
+
+    def _apply_labels(self, settings: Settings) -> None:
+        """Apply name and labels of the node from the file or environment, unless the code or the command line chose some."""
+        if not self.settings.labels:
+            self.settings = replace(self.settings, labels=parse_node_labels(settings.value("node_labels")))
+        name = settings.value("node_name")
+        if self.settings.node_name is None and name is not None:
+            self.settings = replace(self.settings, node_name=check_node_name(str(name)))
 
     def _apply_run_log_bytes(self, settings: Settings) -> None:
         """Apply the bound of run logs of the file or environment, unless the code chose one."""
@@ -341,6 +352,7 @@ class AppLifespan:
                 self.settings,
                 version=__version__,
                 routes=self._supported_routes,
+                labels=self._node_labels(),
                 permit=self.service.fire_rights.check,
             )
         return Engine(
@@ -354,6 +366,11 @@ class AppLifespan:
             routes=self._supported_routes,
             permit=self.service.fire_rights.check,
         )
+
+    def _node_labels(self) -> LabelPairs:
+        """Return the labels of this node: those of the settings, and its name."""
+        name = self.settings.node_name or default_node_name(platform.node())
+        return with_node_name(self.settings.labels, name)
 
     def _supported_routes(self) -> frozenset[str]:
         """Return the routes that this node can run; read at every claim, rebuilt when a function was added."""

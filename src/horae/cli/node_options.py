@@ -30,7 +30,8 @@ class UpOptions(NodeOptions):
 
     @classmethod
     def decode(cls, fields: dict[str, Any]) -> Self:
-        return cls(**{**fields, "fields": tuple(fields.get("fields", ()))})
+        lists = {name: tuple(fields.get(name, ())) for name in ("fields", "labels")}
+        return cls(**{**fields, **lists})
 
     def make_printer(self) -> Printer:
         return Printer(

@@ -15,6 +15,7 @@ import click
 
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
+from ..model.node_labels import parse_where
 from ..model.policy import Guarantee, Overlap
 from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
@@ -54,6 +55,7 @@ _POLICY_OPTIONS: Final = (
     click.option(
         "--start-within", metavar="10m|never", help="Skip it if it has not started that long after it was due."
     ),
+    click.option("--where", multiple=True, metavar="K=V|any", help="Run it on nodes with this label; repeatable."),
     click.option("--give-up-after", metavar="N|never", help="Failures in a row after which it stops."),
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
@@ -175,6 +177,8 @@ def _policy_options(definition: Values) -> dict[str, Any]:
     for name in ("retries", "give_up_after", "max_duration", "notify_after", "start_within"):
         if definition[name] is not None:
             chosen[name] = _parse_limit(definition[name])
+    if definition["where"]:
+        chosen["where"] = {} if definition["where"] == ("any",) else parse_where(definition["where"])
     return {**chosen, **_notify_options(definition), **_gate_options(definition)}
 
 

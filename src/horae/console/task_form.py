@@ -30,7 +30,9 @@ OTHER: Final = "other"
 OTHER_KIND: Final = "target.other.kind"
 OTHER_SPEC: Final = "target.other.spec"
 TARGET_KINDS: Final = (*TARGET_SPECS, OTHER)
-OMITTED: Final = frozenset({"policies.retries"})
+OMITTED: Final = frozenset(
+    {"policies.retries", "policies.gate.command", "policies.gate.http", "policies.gate.function"}
+)
 """Fields that only abbreviate another one."""
 _PLACED: Final = frozenset({"name", "when", "zone", "payload", "policies", "target", *SHORT_TARGETS})
 """Fields of the shape with a place of their own on the page; all others follow in the order of the shape."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ..clock import Clock
@@ -14,7 +14,7 @@ from ..lifecycle.fire import fire
 from ..lifecycle.start import ClaimContext
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryState
-from ..model.route import is_route
+from ..model.route import ServedQueues, is_route
 from ..ports.store import Agenda, Claim, Terms
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
@@ -45,6 +45,7 @@ class Dispatcher:
         *,
         lost_claims: LostClaims,
         routes: Callable[[], frozenset[str] | None] = lambda: None,
+        labels: frozenset[tuple[str, str]] | None = None,
         claim_limit: int | None = None,
     ) -> None:
         self._store = store
@@ -69,6 +70,11 @@ class Dispatcher:
         # The check happens at lease renewals, so interval + renewal stays within the poll ceiling.
         self._route_check_interval = max(MIN_ROUTE_CHECK_SECONDS, (terms.poll_ceiling - terms.renewal).total_seconds())
         self._route_check_requested = True
+        self._labels = labels
+        self._queues: frozenset[str] = frozenset()
+        """Queues of routes with labels that this node serves, as of the last route check."""
+        self._queues_due: datetime | None = None
+        """Earliest due instant in these queues."""
         self.has_peers = False
         """Whether other nodes are live, which may park entries that they cannot run."""
         self.is_draining = False
@@ -91,15 +97,34 @@ class Dispatcher:
         if self.is_draining:
             return Claim()
         routes = self._routes()
-        if routes is not None and (self._route_check_requested or self._is_check_due(routes)):
+        if self._has_requirements(routes) and (self._route_check_requested or self._is_check_due(routes)):
             await self._admit_routes(routes)
-        claimant = ClaimContext(self._lease.node, self._clock.now(), self._ceiling, routes)
+        claimant = ClaimContext(self._lease.node, self._clock.now(), self._ceiling, routes, self._labels)
+        queued = Claim(next_due=self._queues_due)
+        if self._queues_due is not None and self._queues_due <= claimant.now:
+            queued = await self._claim(claimant, limit, self._queues)
+            self._queues_due = queued.next_due
+            self._execute(claimant, queued)
+            limit -= len(queued.runs)
+            if limit <= 0:
+                return queued._replace(more=True)
         claim = await self._claim(claimant, limit)
+        self._execute(claimant, claim)
+        heads = [due for due in (claim.next_due, self._queues_due) if due is not None]
+        # A decision of this claim may have filled a queue of this node: look again.
+        has_news = self._route_check_requested and self._has_requirements(routes)
+        more = claim.more or queued.more or has_news
+        return Claim((*queued.runs, *claim.runs), queued.decided + claim.decided, more, min(heads, default=None))
+
+    def _execute(self, claimant: ClaimContext, claim: Claim) -> None:
         if self._may_execute(claimant.node):
             self._runner.execute(claim.runs)
         else:
             self._runner.release([(run.id, run.token) for _, run in claim.runs])
-        return claim
+
+    def _has_requirements(self, routes: frozenset[str] | None) -> bool:
+        """Return whether this node serves some routes alone, so that entries may wait for other nodes, or for this one."""
+        return routes is not None or self._labels is not None
 
     async def claim_slices(self) -> Claim:
         """Claim one slice, or two concurrently where there is enough work and room: one is decided while the other is written.
@@ -129,9 +154,9 @@ class Dispatcher:
     def is_route_check_due(self) -> bool:
         """Whether a periodic route check is due: entries may be parked without a notification."""
         routes = self._routes()
-        return routes is not None and self._is_check_due(routes)
+        return self._has_requirements(routes) and self._is_check_due(routes)
 
-    def _is_check_due(self, routes: frozenset[str]) -> bool:
+    def _is_check_due(self, routes: frozenset[str] | None) -> bool:
         """Return whether the routes changed, or the interval has passed, since a notification may get lost.
 
         The interval is longer while no other node is live, but not infinite: one may have joined, parked an entry and left.
@@ -141,14 +166,18 @@ class Dispatcher:
         interval = self._route_check_interval if self.has_peers else SOLO_ROUTE_CHECK_SECONDS
         return self._clock.steady() - self._routes_checked_at >= interval
 
-    async def _admit_routes(self, routes: frozenset[str]) -> None:
+    async def _admit_routes(self, routes: frozenset[str] | None) -> None:
         self._route_check_requested, self._checked_routes, self._routes_checked_at = False, routes, self._clock.steady()
         try:
-            await self._store.admit(routes)
+            admission = await self._store.admit(routes or ())
         except StoreError:
             # No further notification comes for entries that may be parked.
             self._route_check_requested = True
             raise
+        served = ServedQueues(routes, self._labels)
+        queues = [queue for queue in admission.queues if served.serves(queue.name)] if admission.queues else ()
+        self._queues = frozenset([queue.name for queue in queues])
+        self._queues_due = min([queue.due for queue in queues], default=None)
 
     def set_draining(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one value
         self.is_draining = draining
@@ -196,7 +225,7 @@ class Dispatcher:
         """Return False when the lease was lost, or the dispatcher closed, while the claim was in flight."""
         return not self._closing and self._lease.is_held and self._lease.node == node
 
-    async def _claim(self, claimant: ClaimContext, room: int) -> Claim:
+    async def _claim(self, claimant: ClaimContext, room: int, queues: frozenset[str] | None = None) -> Claim:
         cancelling: list[str] = []
         unroutable: list[str] = []
         rule = _decide_or_defer if self._defer_failures else fire
@@ -205,13 +234,19 @@ class Dispatcher:
             change = rule(facts, entry, token, claimant)
             if change.cancelled:
                 cancelling.append(facts.task.id)
+            if facts.task.policies.where and change.put:
+                # The queue of the entry may be new to this node.
+                self._route_check_requested = True
             if change.put and is_route(change.put[0].lane):
                 unroutable.append(facts.task.id)
             return change
 
         limit = room if self._claim_limit is None else min(room, self._claim_limit)
         try:
-            claim = await self._store.claim_due(claimant.now, claimant.node, limit, decide)
+            if queues is None:
+                claim = await self._store.claim_due(claimant.now, claimant.node, limit, decide)
+            else:
+                claim = await self._store.claim_queued(claimant.now, claimant.node, limit, decide, queues)
         except TRANSIENT_ERRORS:
             # The claim may be committed although its answer was lost.
             self._has_lost_claim = True

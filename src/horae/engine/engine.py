@@ -14,6 +14,7 @@ from typing import Any, Final
 from ..clock import Clock
 from ..errors import StoreError
 from ..model.ids import ENTROPY_BYTES, make_id
+from ..model.node_labels import LabelPairs
 from ..model.reason import Reason
 from ..ports.full_store import FullStore
 from ..ports.store import CancelRequest, Node
@@ -54,6 +55,7 @@ class Engine:
         home: str | None = None,
         is_gone: Callable[[str], bool] = is_gone,
         routes: Callable[[], frozenset[str] | None] = lambda: None,
+        labels: LabelPairs | None = None,
         entropy: Callable[[int], bytes] = os.urandom,
         permit: Permit = permit_all,
     ) -> None:
@@ -64,6 +66,7 @@ class Engine:
         self._home = own_home() if home is None else home
         self._is_gone = is_gone
         self._entropy = entropy
+        self._labels = labels or ()
         terms = settings.terms
         ceiling = settings.poll_interval or terms.poll_ceiling
         self.wake_timer = WakeTimer(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
@@ -85,6 +88,7 @@ class Engine:
             terms,
             lost_claims=lost_claims,
             routes=routes,
+            labels=None if labels is None else frozenset(labels),
             claim_limit=settings.claim_limit,
         )
         self.clock_follower = ClockFollower(store, self.wake_timer, self.lease, clock, platform.node)
@@ -107,6 +111,7 @@ class Engine:
         self.on_linked: Callable[[], None] = lambda: None
         """Callback: a settlement may have started tasks that other nodes can run."""
         self.settler.on_linked = self._after_linked_settlement
+        self.settler.on_queued = self.dispatcher.request_route_check
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: LeaseThread | None = None
         self._start_stop_lock = asyncio.Lock()
@@ -314,7 +319,8 @@ class Engine:
         now = self._clock.now()
         name = make_id("nod", now, self._entropy(ENTROPY_BYTES))
         host, capacity = platform.node(), self._settings.capacity
-        return Node(name, self._home, self._version, now, now, host=host, capacity=capacity, offset=self._clock.offset)
+        offset, labels = self._clock.offset, self._labels
+        return Node(name, self._home, self._version, now, now, 0, host, 0, capacity, offset, labels=labels)
 
     def _on_head_seen(self, head: datetime | None) -> None:
         """Take the head of the agenda from a renewal, and wake the dispatcher for a due route check, which the head does not show."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from ..model.limits import LOG_BYTES
 from ..model.messages import DEFAULT_RULES, KeepRules
+from ..model.node_labels import LabelPairs
 from ..ports.store import DEFAULT_TERMS, Terms
 
 
@@ -38,5 +39,9 @@ class EngineSettings:
     """Write the settlement delays of the last minutes to the store, for the overview."""
     fine_timer: bool = True
     """Wake up by a system timer (timerfd), which is finer than the event loop's; virtual time has only the loop's."""
+    labels: LabelPairs = ()
+    """Labels of the node, which tasks may require (`where`); `node` is its name."""
+    node_name: str | None = None
+    """Stable name of the node; by default that of its machine."""
     lease_thread: bool = True
     """Renew the lease from a separate thread, so that a function that blocks the event loop does not lose it."""

@@ -105,6 +105,8 @@ class Settler:
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         """Callback after each commit, with the ids of the tasks that have an ended run."""
         self.on_linked: Callable[[], None] = lambda: None
+        self.on_queued: Callable[[], None] = lambda: None
+        """Callback: a settlement may have put an entry into the queue of a route with labels."""
         """Callback after a commit with an ended run of a task that others run after."""
         self.on_recorded: Callable[[Iterable[tuple[str, datetime]], datetime], None] = lambda _ended, _at: None
         """Callback after each commit, with owner and end of each recorded run, and the time of the commit."""
@@ -155,6 +157,8 @@ class Settler:
             self._clock.now(),
         )
         self.on_settled(decisions.tasks)
+        if decisions.has_labels or decisions.has_links:
+            self.on_queued()
         if decisions.has_links:
             self.on_linked()
 
@@ -213,6 +217,7 @@ class _DecisionLog:
         self._first_due: datetime | None = None
         self._has_freed_slots = False
         self.has_links = False
+        self.has_labels = False
         self.tasks: set[str] = set()
 
     def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
@@ -222,6 +227,7 @@ class _DecisionLog:
                 self._first_due = entry.due
         self._has_freed_slots = self._has_freed_slots or bool(run.lanes)
         self.has_links = self.has_links or bool(facts.task.successors)
+        self.has_labels = self.has_labels or bool(facts.task.policies.where)
         self.tasks.add(run.task_id)
         return change
 

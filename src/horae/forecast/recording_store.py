@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Final, Protocol
@@ -47,6 +47,15 @@ class RecordingStore(MemoryStore):
         self._settled = asyncio.Event()
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        return await super().claim_due(now, node, room, await self._record_claims(now, decide))
+
+    async def claim_queued(
+        self, now: datetime, node: str, room: int, decide: FireDecision, queues: Collection[str]
+    ) -> Claim:
+        return await super().claim_queued(now, node, room, await self._record_claims(now, decide), queues)
+
+    async def _record_claims(self, now: datetime, decide: FireDecision) -> FireDecision:
+        """Return the decision of a claim that is recorded, when all runs that end by `now` are settled."""
         claimed = self._recorder.record_claim
 
         def record(facts: Facts, entry: Entry, token: int) -> Change:
@@ -60,7 +69,7 @@ class RecordingStore(MemoryStore):
         while self._has_unsettled(now):
             self._settled.clear()
             await self._settled.wait()
-        return await super().claim_due(now, node, room, record)
+        return record
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         settled = self._recorder.record_settlement

@@ -14,7 +14,7 @@ from ..model.limits import BACKFILL_INPUT_BYTES, BACKFILL_OCCURRENCES
 from ..model.origin import NO_SUCCESSORS
 from ..model.reason import Reason
 from ..model.refusals import refuse
-from ..model.route import is_route
+from ..model.route import is_route, place_entry
 from ..model.run import Origin, Run
 from ..model.run_input import RunInput
 from ..model.task import Task, TaskState, TaskStatus, past_of
@@ -180,17 +180,23 @@ def _skip_unstarted(facts: Facts, removed: Iterable[Entry], now: datetime) -> tu
 def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
     """Return the entries with the new priority, unparked where the task has left their lane or route."""
     updated = []
+    has_left_route = _has_other_routes(facts.task, task)
     for entry in facts.entries:
-        has_left = _has_other_routes(facts.task, task) if is_route(entry.lane) else task.lane != facts.task.lane
+        has_left = has_left_route if is_route(entry.lane) else task.lane != facts.task.lane
         after = entry._replace(priority=task.policies.priority)
         if has_left:
             after = after._replace(
                 state=EntryState.TIMED if entry.state is EntryState.PARKED else entry.state, lane=None
             )
+        if task.policies.where:
+            after = place_entry(task, after)
         if after != entry:
             updated.append(after)
     return tuple(updated)
 
 
 def _has_other_routes(before: Task, task: Task) -> bool:
-    return task.target != before.target or task.policies.gate != before.policies.gate
+    before_policies, policies = before.policies, task.policies
+    return (
+        task.target != before.target or policies.gate != before_policies.gate or policies.where != before_policies.where
+    )

@@ -12,9 +12,10 @@ from ..model.accounts.account import agent_of
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.events.trigger_fields import reached_no_listener
+from ..model.node_labels import LabelPairs, format_labels, has_labels
 from ..model.pauses import PausedSpan, pause_note
 from ..model.reason import Reason, describe_reason
-from ..model.route import is_route
+from ..model.route import is_queue, is_route
 from ..model.run import Origin, Run, RunState
 from ..model.run_input import InputMode, gate_failures
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
@@ -166,11 +167,16 @@ _UNCLAIMED_CAUSES: Final[dict[str, tuple[str, str]]] = {
 """Cause of an unclaimed due entry, by the state of the nodes."""
 
 
+_MAX_NODES_NAMED: Final = 5
+
+
 class RunningNodes(NamedTuple):
     """Ids of the nodes that hold a lease: those that start runs, and those that are draining."""
 
     live: tuple[str, ...] = ()
     draining: tuple[str, ...] = ()
+    labels: tuple[tuple[str, LabelPairs], ...] = ()
+    """Name and labels of each node that starts runs."""
 
     @property
     def only_draining(self) -> bool:
@@ -429,6 +435,9 @@ def _explain_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, node
         return _explain_pause(facts, pause)
     if at > now or entry.due > now:
         return _append_block(facts, _answer(Verdict.PENDING, _both(format_instant(facts, max(at, entry.due)))))
+    if is_queue(entry.lane):
+        waiting = _append(_answer(Verdict.WAITING, _label_cause(facts, nodes)), _input_words(entry))
+        return _append_block(facts, _append(waiting, _latest_start_words(facts, entry)))
     if entry.state in CLAIMABLE:
         overdue = _append(_answer(Verdict.OVERDUE, _UNCLAIMED_CAUSES[_unclaimed_cause(nodes)]), _input_words(entry))
         return _append_block(facts, _append(overdue, _latest_start_words(facts, entry)))
@@ -470,6 +479,25 @@ def _append_block(facts: Facts, answer: Explanation) -> Explanation:
     english, chinese = _SEE_OWNER
     owner = facts.task.owner
     return _append(why, (english.format(owner=owner), chinese.format(owner=owner)))
+
+
+def _label_cause(facts: Facts, nodes: RunningNodes | None) -> tuple[str, str]:
+    """Name the labels that a due entry waits for, and what the running nodes have instead."""
+    where = facts.task.policies.where
+    wanted = format_labels(where)
+    if nodes is None or not nodes.live:
+        return f"it needs a node with {wanted}, and no node is running", f"它需要带有 {wanted} 的节点,而没有节点在运行"
+    if any(has_labels(where, labels) for _, labels in nodes.labels):
+        return (
+            f"a running node has its labels {wanted}, and is busy, draining, or has no such target",
+            f"有正在运行的节点带有其标签 {wanted},但它正忙、正在排空或没有该目标",
+        )
+    missing = format_labels(pair for pair in where if not any(pair in labels for _, labels in nodes.labels)) or wanted
+    shown = "; ".join(f"{name}: {format_labels(labels) or '-'}" for name, labels in nodes.labels[:_MAX_NODES_NAMED])
+    return (
+        f"no running node has its labels {wanted} (missing: {missing}; running: {shown})",
+        f"没有正在运行的节点带有其标签 {wanted}(缺少:{missing};正在运行:{shown})",
+    )
 
 
 def _wait_cause(facts: Facts, entry: Entry) -> tuple[str, str]:

@@ -77,7 +77,7 @@ def _is_plain(entry: Entry, task: Task) -> bool:
         and entry.owner == task.owner
         and entry.lane is None
         and entry.span is None
-        and not (entry.deaths or entry.forgiven or entry.in_order)
+        and not (entry.deaths or entry.forgiven or entry.in_order or task.policies.where)
     )
 
 

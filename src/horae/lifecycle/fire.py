@@ -8,9 +8,10 @@ from typing import Final, assert_never
 from ..model.change import Change, Facts
 from ..model.entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.events.event import RUN_CREATION_KINDS
+from ..model.node_labels import has_labels
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
-from ..model.route import missing_route
+from ..model.route import missing_route, place_entry
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
@@ -233,20 +234,26 @@ def drop_existing_runs(facts: Facts, change: Change, now: datetime) -> Change:
 
 
 def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change | None:
-    """Return the change that parks the entry; None when this node can run it.
+    """Return the change that puts the entry where capable nodes find it; None when this node can run it.
 
-    Instants that pass while it is parked fall under the missed policy when a capable node claims it.
+    Without the labels of the task, the node leaves the entry in the queue of its route; without its function, it parks it.
+    Instants that pass meanwhile fall under the missed policy when a capable node claims it.
     """
-    if claim.routes is None or entry.kind in CONTROL_KINDS:
+    task, where = facts.task, facts.task.policies.where
+    has_all_labels = not where or claim.labels is None or has_labels(where, claim.labels)
+    if (claim.routes is None and has_all_labels) or entry.kind in CONTROL_KINDS:
         return None
-    route = missing_route(facts.task, claim.routes)
-    if route is None:
+    route = None if claim.routes is None else missing_route(task, claim.routes)
+    if has_all_labels and route is None:
         return None
     # A manual or chained entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind in (EntryKind.MANUAL, EntryKind.CHAIN)
-    parked = entry._replace(state=EntryState.PARKED, lane=route, waited=waited)
-    if facts.task.policies.start_within is None:
-        return Change(put=(parked,))
-    if is_too_late(facts.task, entry, claim.now):
-        return conclude(facts, skip_late_start(facts, parked, claim), claim.now)
-    return with_start_deadline(facts, Change(put=(parked,)))
+    if where:
+        waiting = place_entry(task, entry)._replace(waited=waited)
+    else:
+        waiting = entry._replace(state=EntryState.PARKED, lane=route, waited=waited)
+    if task.policies.start_within is None:
+        return Change(put=(waiting,))
+    if is_too_late(task, entry, claim.now):
+        return conclude(facts, skip_late_start(facts, waiting, claim), claim.now)
+    return with_start_deadline(facts, Change(put=(waiting,)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ..model.change import Change
+from ..model.change import Change, Facts
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number, check_text, check_visible
 from ..model.ids import EPOCH
@@ -20,6 +20,7 @@ from ..schedule import After, Past, Schedule, first, next  # noqa: A004 - next o
 from .agenda import entry_at
 from .due_backlog import MICROSECOND, counts_from_end
 from .event_rows import task_event
+from .start_deadline import with_start_deadline
 
 MAX_COUNTED: Final = 1_000_000_000
 
@@ -56,12 +57,15 @@ def plan(draft: Draft, task_id: str, now: datetime) -> Change:
         planned = _first_unaccounted(task, status, past.missed_since, now)
     if planned is None and not isinstance(task.schedule, After):
         raise refuse("never_fires")
-    return Change(
+    change = Change(
         task=task,
         status=status,
         put=() if planned is None else (entry_at(task, status, planned),),
         events=(task_event(EventKind.TASK_CREATED, task, now),),
     )
+    if task.policies.where and task.policies.start_within is not None:
+        return with_start_deadline(Facts(task, status), change)
+    return change
 
 
 def _check_past(past: TaskPast, now: datetime) -> TaskPast:

@@ -20,13 +20,14 @@ DEATHS_BEFORE_ISOLATION: Final = 2
 class ClaimContext(NamedTuple):
     """Context of a claim: the node, the instant, and the poll ceiling beyond which an occurrence counts as missed.
 
-    `routes` are the routes that this node can run; None: all.
+    `routes` are the routes that this node can run, `labels` those that it has; None: all.
     """
 
     node: str
     now: datetime
     poll_ceiling: timedelta
     routes: frozenset[str] | None = None
+    labels: frozenset[tuple[str, str]] | None = None
 
 
 def new_run(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Run:

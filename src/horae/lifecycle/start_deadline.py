@@ -1,7 +1,8 @@
 """Start deadline (`start_within`): occurrences that cannot start in time, and the agenda entry at the earliest deadline.
 
 Waiting entries cannot be claimed, so a task with waiting entries has one more entry, which any node can claim at the
-earliest of their deadlines. A task without `start_within`, or without waiting entries, has none.
+earliest of their deadlines. A task without `start_within`, or without waiting entries, has none. All entries of a task
+with labels (`where`) count as waiting: only some nodes can claim them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def late_entries(facts: Facts, now: datetime) -> list[Entry]:
 def with_start_deadline(facts: Facts, change: Change) -> Change:
     """Return the change with the entry of the earliest start deadline: put, moved or dropped as its result needs it."""
     after = facts_after(facts, change)
-    latest = (latest_start(after.task, entry) for entry in after.entries if entry.state in _WAITING_STATES)
+    # An entry in the queue of a route may never be claimed: there may be no node with its labels.
+    waiting = _AWAKE_STATES if after.task.policies.where else _WAITING_STATES
+    latest = (latest_start(after.task, entry) for entry in after.entries if entry.state in waiting)
     earliest = min((each for each in latest if each is not None), default=None)
     put = tuple(entry for entry in change.put if entry.kind is not EntryKind.START_DEADLINE)
     dropped = tuple(slot for slot in change.dropped if slot != START_DEADLINE_SLOT)

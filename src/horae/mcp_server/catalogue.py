@@ -57,6 +57,7 @@ GATE: Final[Schema] = {
     "type": "object",
     "description": 'Cheap check before each run: {"command": ["check"]}, http or function; {}: none.',
 }
+WHERE: Final[Schema] = {"type": "object", "description": 'Labels of its node: {"gpu": "a100"}.'}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}
 STREAM: Final[Schema] = {"type": "string", "description": "Name of the stream: chat:12."}
@@ -111,6 +112,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             if_late=IF_LATE,
             start_within=START_WITHIN,
             gate=GATE,
+            where=WHERE,
             key={"type": "string", "description": "Your own name for it: makes this call safe to repeat."},
             dry_run=DRY_RUN,
         ),
@@ -193,6 +195,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             if_late=IF_LATE,
             start_within=START_WITHIN,
             gate=GATE,
+            where=WHERE,
             version={"type": "integer", "minimum": 1, "maximum": 2**53, "description": "Only if it still has this."},
             dry_run=DRY_RUN,
         ),

@@ -97,6 +97,8 @@ def _policies(arguments: Arguments) -> dict[str, Any]:
         policies["start_within"] = None if arguments["start_within"] == NEVER else arguments["start_within"]
     if "gate" in arguments:
         policies["gate"] = arguments["gate"] or None
+    if "where" in arguments:
+        policies["where"] = arguments["where"]
     return policies
 
 
@@ -202,7 +204,9 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
     if policies := _policies(arguments):
         fields["policies"] = policies
     if not fields:
-        raise refuse_task("missing_field", name="when / after / do / name / zone / if_late / start_within / gate")
+        raise refuse_task(
+            "missing_field", name="when / after / do / name / zone / if_late / start_within / gate / where"
+        )
     return fields, notes
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ..schedule import Now, Once, Schedule
 from .field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
 from .gate import Gate
+from .node_labels import LabelPairs, check_where
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -139,6 +140,8 @@ class Policies:
     notify: Notify | None = None
     gate: Gate | None = None
     """A cheap check before each run: closed, the run is skipped."""
+    where: LabelPairs = ()
+    """Labels that a node must have to run the task; none: every node may."""
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
@@ -162,6 +165,8 @@ class Policies:
             check_type("gate", self.gate, Gate)
             if self.gate.state and self.overlap == "parallel":
                 raise refuse("gate_state_parallel")
+        if self.where != ():
+            check_where(self.where)
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -210,6 +215,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
         **({} if notify is None else {"notify": notify_to_json(notify)}),
         **({} if policies.gate is None else {"gate": _gate_to_json(policies.gate)}),
+        **({"where": dict(policies.where)} if policies.where else {}),
     }
 
 
@@ -242,6 +248,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         start_within=_duration(value.get("start_within")),
         notify=_notify_from(value.get("notify")),
         gate=_gate_from(value.get("gate")),
+        where=tuple(sorted(value.get("where", {}).items())),
     )
 
 

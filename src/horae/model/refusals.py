@@ -21,9 +21,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "unknown_policy": RefusalEntry(
             InvalidTask,
             "There is no policy called '{name}'.",
-            "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority, notify_after, start_within, notify.",
+            "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority, notify_after, start_within, notify, where.",
             "没有名为“{name}”的策略。",
-            "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority、notify_after、start_within、notify。",
+            "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority、notify_after、start_within、notify、where。",
         ),
         "bad_policy": RefusalEntry(
             InvalidTask,
@@ -136,6 +136,41 @@ CATALOGUE: Final = RefusalCatalogue(
             "Remove it. Names take no zero-width characters, fillers, tags or variation selectors, also not those of an emoji.",
             "{name} 的第 {place} 个字符是不可见字符 {character}。",
             "请删除该字符。名称不能含有零宽字符、填充字符、标签字符或变体选择符，表情符号中的也不行。",
+        ),
+        "bad_where": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not a set of labels that a node can have.",
+            "Give up to {most} pairs, for example gpu=a100. Names and values have letters, digits and _ . / -, values also : @ +, and at most 63 characters; a name occurs once.",
+            "“{value}”不是节点可以拥有的一组标签。",
+            "请给出最多 {most} 对,例如 gpu=a100。名称和值由字母、数字和 _ . / - 组成(值还可含 : @ +),不超过 63 个字符;名称不可重复。",
+        ),
+        "where_too_long": RefusalEntry(
+            InvalidTask,
+            "The labels of where have {size} characters together; {most} are allowed.",
+            "Require fewer labels, or give a node one label that stands for several of them.",
+            "where 的标签共有 {size} 个字符,最多允许 {most} 个。",
+            "请减少所需的标签,或给节点加一个代表多个标签的标签。",
+        ),
+        "bad_node_label": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not a label of a node.",
+            "Write NAME=VALUE, for example --label gpu=a100. Names and values have letters, digits and _ . / -, values also : @ +, and at most 63 characters; a name occurs once, and a node has at most {most} labels.",
+            "“{value}”不是节点标签。",
+            "请写成 名称=值,例如 --label gpu=a100。名称和值由字母、数字和 _ . / - 组成(值还可含 : @ +),不超过 63 个字符;名称不可重复,每个节点最多 {most} 个标签。",
+        ),
+        "reserved_node_label": RefusalEntry(
+            InvalidTask,
+            "Every node has the label 'node' already: it is its name.",
+            "Name the node: --node-name {value}",
+            "每个节点都已有标签 node,即它的名称。",
+            "请给节点命名:--node-name {value}",
+        ),
+        "bad_node_name": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not a name of a node.",
+            "Use 1 to 63 letters, digits and _ . / : @ + -, for example --node-name desk.",
+            "“{value}”不是节点名称。",
+            "请使用 1 到 63 个字母、数字和 _ . / : @ + -,例如 --node-name desk。",
         ),
         "bad_labels": RefusalEntry(
             InvalidTask,

@@ -31,6 +31,9 @@ class NodeOptions:
     batch: int | None = None
     concurrency: int | None = None
     lease: float | None = None
+    labels: tuple[str, ...] = ()
+    """Labels of the node, such as `gpu=a100`."""
+    node_name: str | None = None
     restarts: int = 0
     """How many processes of this kind the supervisor has started before."""
     supervised: bool = False

@@ -14,6 +14,7 @@ from typing import Final
 
 from ..app import Horae
 from ..engine.settings import EngineSettings
+from ..model.node_labels import check_node_name, parse_node_labels
 from ..observe.metrics_server import Observability
 from ..runtime.observability import (
     make_observability,
@@ -134,6 +135,10 @@ def _engine_settings(settings: EngineSettings, options: NodeOptions) -> EngineSe
         settings = replace(settings, capacity=options.concurrency)
     if options.lease is not None:
         settings = replace(settings, terms=settings.terms._replace(lease=timedelta(seconds=options.lease)))
+    if options.labels:
+        settings = replace(settings, labels=parse_node_labels(options.labels))
+    if options.node_name is not None:
+        settings = replace(settings, node_name=check_node_name(options.node_name))
     return settings
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from threading import Lock
@@ -88,6 +88,18 @@ class _ObservedStore:
     # --- claims and starts ---------------------------------------------------------------------------------------------
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        return await self._claim("claim_due", now, decide, lambda rule: self._store.claim_due(now, node, room, rule))
+
+    async def claim_queued(
+        self, now: datetime, node: str, room: int, decide: FireDecision, queues: Collection[str]
+    ) -> Claim:
+        return await self._claim(
+            "claim_queued", now, decide, lambda rule: self._store.claim_queued(now, node, room, rule, queues)
+        )
+
+    async def _claim(
+        self, name: str, now: datetime, decide: FireDecision, claim_with: Callable[[FireDecision], Awaitable[Claim]]
+    ) -> Claim:
         changes: dict[str, Change] = {}
 
         def recording(facts: Facts, entry: Entry, token: int) -> Change:
@@ -96,7 +108,7 @@ class _ObservedStore:
             return change
 
         called = self._steady()
-        claim = await self._timed(("claim_due",), self._store.claim_due(now, node, room, recording))
+        claim = await self._timed((name,), claim_with(recording))
         if claim.runs:
             at = now + timedelta(seconds=self._steady() - called)
             for _, run in claim.runs:

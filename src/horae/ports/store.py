@@ -24,6 +24,7 @@ from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDeci
 from ..model.counts import Counts
 from ..model.events.event import NumberedEvent
 from ..model.lane import LaneQueue, LaneUse
+from ..model.node_labels import LabelPairs
 from ..model.origin import RootOccurrence
 from ..model.outcome import Settlement
 from ..model.page import Page
@@ -49,6 +50,20 @@ class Claim(NamedTuple):
     next_due: datetime | None = None
 
 
+class RouteQueue(NamedTuple):
+    """Queue of entries whose task requires labels (`model/route.py`); `due` is the earliest instant in it."""
+
+    name: str
+    due: datetime
+
+
+class Admission(NamedTuple):
+    """Result of `admit`: how many entries were unparked, and the queues of all routes with labels, by name."""
+
+    unparked: int = 0
+    queues: tuple[RouteQueue, ...] = ()
+
+
 class Node(NamedTuple):
     """A process with an engine. `home` names its machine and process, so that another process can see that it is gone.
 
@@ -72,6 +87,8 @@ class Node(NamedTuple):
     offset: timedelta = timedelta(0)
     """Correction of its machine's clock towards the store's clock."""
     draining: bool = False
+    labels: LabelPairs = ()
+    """Labels that tasks may require (`where`), by name; one of them is the name of the node."""
 
 
 class CancelRequest(NamedTuple):
@@ -130,8 +147,16 @@ class Agenda(Protocol):
         Returns the number of recovered runs; None when the node has renewed since, or is gone already.
         """
 
-    async def admit(self, routes: Collection[str]) -> int:
-        """Make entries claimable that wait for a node that serves one of these routes; return how many.
+    async def claim_queued(
+        self, now: datetime, node: str, room: int, decide: FireDecision, queues: Collection[str]
+    ) -> Claim:
+        """Claim like `claim_due`, from these queues of routes alone: entries of tasks that require labels.
+
+        Owners take turns, each with its own entries by priority, then due. `more` and `next_due` are those of the queues.
+        """
+
+    async def admit(self, routes: Collection[str]) -> Admission:
+        """Make entries claimable that are parked for a node that serves one of these routes, and return all queues of routes.
 
         It is called periodically, so it must cost next to nothing when no entry waits.
         """
@@ -190,7 +215,7 @@ class RunFilter(NamedTuple):
 class WaitingCounts(NamedTuple):
     """Entries that are due and not started, each counted up to a bound.
 
-    `overdue` could be claimed and was not, `parked` waits for a lane slot, `stranded` waits for a node that can run it.
+    `overdue` could be claimed and was not, `parked` waits for a lane slot, `stranded` waits for a node that can run it, or has its labels.
     """
 
     overdue: int = 0
@@ -292,8 +317,8 @@ class Book(Protocol):
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         """Count the entries that are due and not started, up to a bound."""
 
-    async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        """Return tasks with an entry that waits for a node that serves its route; the facts carry no lanes."""
+    async def stranded(self, owner: str | None, now: datetime, limit: int = 20) -> tuple[Facts, ...]:
+        """Return tasks with a due entry that waits for a node that serves its route; the facts carry no lanes."""
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         """Return every lane that has a limit or a live run, by name."""

@@ -10,11 +10,13 @@ from ..clock import Clock
 from ..errors import Refusal
 from ..lifecycle.chain_graph import links_of
 from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
+from ..model.node_labels import LabelPairs, format_labels, has_labels, label_options
 from ..model.policy import Notify
 from ..model.task import OPEN_STATES, Target
 from ..outgoing.addresses import Networks
 from ..ports.doctor import Check
 from ..ports.full_store import FullStore
+from ..ports.node_records import load_agreed_lease
 from ..ports.notifier import Notifier, UnavailableNotifier
 from ..state_names import state_name
 from .accounts.agents import Agents
@@ -309,7 +311,9 @@ class Service:
             request.owner or principal.owner, "", request.target, request.options.notify
         )
         finished = await self._warn_finished(principal, predecessors_of(resolved.request.when))
-        warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)), *finished)
+        placement = await self._warn_missing_labels(tuple((resolved.request.options.where or {}).items()))
+        no_listeners = () if no_listener is None else (no_listener,)
+        warnings = (*literal_secrets(request.target), *placement, *no_listeners, *finished)
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
     async def review(self, principal: Principal, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
@@ -318,6 +322,8 @@ class Service:
         task = done.after
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
         warnings += await self._warn_finished(principal, sorted(links_of(task) - links_of(done.before)))
+        if edits.options.where:
+            warnings = (*warnings, *await self._warn_missing_labels(task.policies.where))
         if isinstance(edits.target, Keep):
             return warnings
         no_listener = await self._warn_no_listener(task.owner, task.id, task.target, task.policies.notify)
@@ -347,6 +353,16 @@ class Service:
             return None
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.hears(target, notify) else build_advisory("no_listener")
+
+    async def _warn_missing_labels(self, where: LabelPairs) -> tuple[Advisory, ...]:
+        """Return a warning if no running node has all labels that a task requires."""
+        if not where:
+            return ()
+        now, lease = self._clock.now(), await load_agreed_lease(self.store)
+        for node in await self.store.nodes():
+            if now - node.renewed <= lease and has_labels(where, node.labels):
+                return ()
+        return (build_advisory("no_node_with_labels", labels=format_labels(where), options=label_options(where)),)
 
     async def _make_checks(self) -> tuple[Check, ...]:
         return () if self._examine is None else await self._examine(self)

@@ -10,10 +10,10 @@ from ..model.change import Change, Facts, RunDecision
 from ..model.entry import Entry
 from ..model.limits import CLAIM_SLICE
 from ..model.run import LIVE_STATES, Run
-from .codec.columns import entry_priority
+from .codec.columns import entry_owner, entry_priority
 from .codec.json_codecs import instant_of
 from .codec.rows import Row
-from .owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, priority_key
+from .owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
 
 
 class ClaimPosition:
@@ -41,6 +41,15 @@ class ClaimPosition:
         if any(map(entry_priority, rows)):
             rows.sort(key=priority_key)
         return first_entry_per_task(rows)
+
+
+def order_queued(rows: list[Row]) -> list[Row]:
+    """Return rows from the queues of routes, which come by due instant, as they are claimed: owners in turn, each with its
+    own entries by priority, then due; one entry of each task."""
+    by_owner: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=priority_key):
+        by_owner.setdefault(entry_owner(row), []).append(row)
+    return first_entry_per_task(interleave_owners(list(by_owner.values()), 1))
 
 
 def divide_slice(owner_count: int) -> tuple[int, int]:

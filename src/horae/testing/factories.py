@@ -11,6 +11,7 @@ from ..model.change import Change
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, slot_for
 from ..model.events.event import Event, EventKind
 from ..model.ids import ENTROPY_BYTES, make_id, run_id
+from ..model.node_labels import LabelPairs
 from ..model.outcome import Outcome, Settlement, Succeeded
 from ..model.policy import Policies
 from ..model.run import Origin, Run, RunState
@@ -31,7 +32,7 @@ NODE: Final = "node-1"
 _numbers = count(1)
 
 
-def a_task(*, priority: int = 0, **fields: Any) -> Task:
+def a_task(*, priority: int = 0, where: LabelPairs = (), **fields: Any) -> Task:
     """A task with a new id, higher than those of the tasks before it."""
     task = Task(
         id=make_id("tsk", NOON, next(_numbers).to_bytes(ENTROPY_BYTES)),
@@ -40,7 +41,7 @@ def a_task(*, priority: int = 0, **fields: Any) -> Task:
         schedule=Every(interval=HOUR),
         target=Target("function", '{"name":"garden.water"}'),
         payload="{}",
-        policies=Policies(priority=priority),
+        policies=Policies(priority=priority, where=where),
         created=NOON,
     )
     return task._replace(**fields)

@@ -14,6 +14,7 @@ from ..message import Message
 from ..model.accounts.account import agent_of
 from ..model.change import Facts
 from ..model.lane import agent_of_lane, owner_lane
+from ..model.node_labels import has_labels, label_options
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import PauseCause, TaskState
@@ -56,6 +57,7 @@ FIXES: Final[dict[str, Message]] = {
     "next": Message("see when it fires", "查看触发时间"),
     "unskip": Message("skip no more", "不再跳过"),
     "run": Message("run it once now", "立即运行一次"),
+    "labels": Message("start a node with the labels", "启动带有这些标签的节点"),
     "start_within": Message("let it start however late", "允许任意晚开始"),
 }
 
@@ -99,7 +101,7 @@ def fixes_for(
     if pause is not None and pause.cause is PauseCause.ORPHANED:
         return tuple(_for_orphan(why, name, start))
     refused = _REFUSED.get(why.facts.status.state, frozenset())
-    if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts):
+    if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts, why.explanation.verdict):
         fixes = (*_for_function(why, name), *_for_node(why, start))
     else:
         fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
@@ -132,6 +134,10 @@ def _for_orphan(why: OccurrenceExplanation, name: str, start: Callable[[str | No
 def _for_node(why: OccurrenceExplanation, start: Callable[[str | None], str]) -> Iterator[Fix]:
     """Yield fixes for an entry that is due and not claimed: commands for a node that starts it."""
     nodes = why.nodes or RunningNodes()
+    where = why.facts.task.policies.where
+    if where and not any(has_labels(where, labels) for _, labels in nodes.labels):
+        yield Fix(f"horae up {label_options(where)}", FIXES["labels"])
+        return
     is_function = function_of(why.facts.task.target) is not None
     source = None if why.missing is None else why.missing.source
     if why.missing is None or why.missing.code == "function_draining":

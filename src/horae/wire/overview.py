@@ -239,6 +239,7 @@ def node_json(node: Node) -> dict[str, Any]:
         "capacity": node.capacity,
         "clock_offset_ms": milliseconds(node.offset),
         "draining": node.draining,
+        "labels": dict(node.labels),
     }
 
 
@@ -264,6 +265,7 @@ def read_node(data: Mapping[str, Any]) -> Node:
         capacity=data["capacity"],
         offset=duration_from_ms(data["clock_offset_ms"]),
         draining=data["draining"],
+        labels=tuple(sorted(data.get("labels", {}).items())),
     )
 
 

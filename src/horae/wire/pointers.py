@@ -48,6 +48,8 @@ _POINTER_BY_CODE: Final = {
     "never_fires": "/when",
     "past_not_allowed": "/past",
     "bad_labels": "/labels",
+    "bad_where": "/policies/where",
+    "where_too_long": "/policies/where",
     "bad_payload": "/payload",
     "payload_too_large": "/payload",
     "bad_arguments": "/payload",

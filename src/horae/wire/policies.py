@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..errors import Refusal
 from ..model.gate import GATE_KINDS, Gate
+from ..model.node_labels import read_where
 from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies, notify_to_json
 from ..model.refusals import refuse
 from ..model.task import Target
@@ -31,6 +32,7 @@ POLICY_FIELDS: Final = (
     "start_within",
     "notify",
     "gate",
+    "where",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
@@ -61,6 +63,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "start_within": _duration_json(policies.start_within),
         "notify": notify_json(policies.notify),
         "gate": gate_json(policies.gate),
+        "where": dict(policies.where),
     }
 
 
@@ -81,6 +84,8 @@ def read_policies(value: object) -> Options:
         chosen["notify"] = NEVER if fields["notify"] is None else _read_notify(fields["notify"])
     if "gate" in fields:
         chosen["gate"] = NEVER if fields["gate"] is None else read_gate(fields["gate"])
+    if "where" in fields:
+        chosen["where"] = {} if fields["where"] is None else dict(read_where(fields["where"]))
     return Options(**chosen)
 
 

@@ -23,6 +23,7 @@ _POLICY_OPTIONS: Final = {
     "notify": "--notify",
     "retries": "--retries",
     "start_within": "--start-within",
+    "where": "--where",
 }
 _DURATIONS: Final = frozenset({"timeout", "max_duration", "within", "start_within"})
 """Policies whose numbers are seconds."""
@@ -232,6 +233,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     if isinstance(gate, Mapping) and "target" in gate:
         spec = dict(gate["target"])
         gate = {spec.pop("kind"): spec, **{name: each for name, each in gate.items() if name != "target"}}
+    where = policies.pop("where", None)
     left_out += [f"policies.{name}" for name in policies]
     is_text = isinstance(body["when"], str)
     arguments = {
@@ -242,6 +244,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
         "if_late": missed,
         "start_within": None if start_within is None else _option_text("start_within", start_within),
         "gate": gate,
+        "where": where,
         "key": body.get("key"),
     }
     given = {name: value for name, value in arguments.items() if value is not None}

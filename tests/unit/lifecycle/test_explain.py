@@ -25,6 +25,7 @@ from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.pauses import PAUSED_SPAN_KIND, parse_paused_span
 from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason, describe_reason
+from horae.model.route import place_entry
 from horae.model.task import PauseCause, Target, TaskState
 from horae.schedule import Every, Once, Schedule
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
@@ -481,3 +482,26 @@ def test_run_whose_target_was_not_called_does_not_say_that_it_ran() -> None:
     assert "It ran" not in answer.english
     assert "The target was not called" in answer.english
     assert "运行了" not in answer.chinese
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cause"),
+    [
+        (None, "it needs a node with gpu=a100, and no node is running"),
+        (RunningNodes(), "it needs a node with gpu=a100, and no node is running"),
+        (
+            RunningNodes(("nod_1",), labels=(("home", (("gpu", "a100"), ("node", "home"))),)),
+            "a running node has its labels gpu=a100, and is busy, draining, or has no such target",
+        ),
+        (
+            RunningNodes(("nod_1",), labels=(("home", (("node", "home"),)),)),
+            "no running node has its labels gpu=a100 (missing: gpu=a100; running: home: node=home)",
+        ),
+    ],
+)
+def test_why_names_the_labels_that_a_due_entry_waits_for(nodes: RunningNodes | None, cause: str) -> None:
+    world = World(where=(("gpu", "a100"),)).at(hour(13.5))
+    queued = tuple(place_entry(world.facts.task, entry) for entry in world.facts.entries)
+    answer = explain(world.facts._replace(entries=queued), (), hour(13), world.now, nodes)
+    assert (answer.verdict, answer.english) == (Verdict.WAITING, f"It is due and waits: {cause}.")
+    assert "gpu=a100" in answer.chinese

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from horae.lifecycle.fire import park_unroutable
+from horae.errors import InvalidTask
+from horae.lifecycle.explain import explain
+from horae.lifecycle.fire import fire, park_unroutable
+from horae.lifecycle.plan import Draft, build_task
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
-from horae.model.change import Facts
+from horae.model.change import Change, Facts, combine_decisions, facts_after
 from horae.model.entry import EntryKind, EntryState
 from horae.model.gate import (
+    GATE_STATE_BYTES,
     Gate,
     GateProgress,
     GateVerdict,
     NoVerdictError,
     gate_wait,
     read_verdict,
+    state_write,
 )
+from horae.model.limits import TARGET_BYTES
+from horae.model.origin import Origin
 from horae.model.outcome import Cancelled, Settlement, Skipped, Succeeded, Waiting
 from horae.model.policy import Policies, from_json, to_json
 from horae.model.reason import Reason
 from horae.model.route import missing_route
 from horae.model.run import RunState
 from horae.model.run_input import RunInput, parse_input, with_gate
-from horae.model.task import NEW_TASK_STATUS, PauseCause, TaskState, TaskStatus
+from horae.model.task import NEW_TASK_STATUS, PauseCause, Target, TaskState, TaskStatus
+from horae.schedule import After, Every
+from horae.schedule.after import Link
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_run, a_task, an_entry
 
 GATE = Gate("function", '{"name":"check"}')
@@ -120,3 +130,115 @@ def test_run_that_waits_for_an_answer_keeps_its_verdict_and_state() -> None:
     answered = settle(facts, waiting, Settlement(waiting.id, waiting.token, Succeeded(), NOON, NOON + MINUTE))
     (write,) = answered.attached
     assert (write.record.body, write.replacing) == ("7", 3)
+
+
+class Steps:
+    """A gated task, hourly from noon, whose facts follow its decisions."""
+
+    def __init__(self, entry: Any = None, **policies: Any) -> None:
+        self.task = a_task(schedule=Every(interval=HOUR), policies=Policies(gate=GATE, **policies))
+        self.facts = Facts(self.task, NEW_TASK_STATUS, (entry or an_entry(self.task),))
+        self.rows: list[Any] = []
+
+    def apply(self, change: Any) -> Any:
+        self.facts = facts_after(self.facts, change)
+        self.rows += [run for run in (*change.new_runs, *change.updated_runs) if not run.live]
+        return change
+
+    def fire(self, kind: EntryKind, now: Any) -> Any:
+        (entry,) = (each for each in self.facts.entries if each.kind is kind)
+        return self.apply(fire(self.facts, entry, 1, ClaimContext(NODE, now, 10 * SECOND)))
+
+    def settle(self, outcome: Any, now: Any, verdict: GateVerdict | None = None) -> Any:
+        (run,) = self.facts.live
+        return self.apply(settle(self.facts, run, Settlement(run.id, run.token, outcome, run.started, now, verdict)))
+
+    def entry(self, kind: EntryKind) -> Any:
+        return next(each for each in self.facts.entries if each.kind is kind)
+
+
+@pytest.mark.parametrize("overlap", ["skip", "parallel"])
+def test_occurrences_wait_for_a_failing_gate_and_are_one_row(overlap: Any) -> None:
+    steps = Steps()
+    policies = Policies(gate=replace(GATE, state=False), overlap=overlap)
+    steps.facts = steps.facts._replace(task=steps.task._replace(policies=policies))
+    steps.fire(EntryKind.NEXT, NOON)
+    steps.settle(FAILED, NOON + 50 * MINUTE)
+    retry = steps.entry(EntryKind.RETRY)
+    assert (retry.due, retry.forgiven) == (NOON + 52 * MINUTE, 1)
+    why = explain(steps.facts, steps.rows, NOON, NOON + 51 * MINUTE)
+    assert "failed 1 times in a row" in why.english
+    assert "连续失败 1 次" in why.chinese
+    # The node comes late: the next occurrence is due before the retry has started.
+    steps.fire(EntryKind.NEXT, NOON + HOUR)
+    assert steps.entry(EntryKind.NEXT).state is EntryState.HELD
+    why = explain(steps.facts, steps.rows, NOON + HOUR, NOON + HOUR)
+    assert "the gate of an earlier occurrence fails and is tried again at" in why.english
+    now = NOON + 2 * HOUR + MINUTE
+    steps.fire(EntryKind.RETRY, now)
+    assert steps.entry(EntryKind.NEXT).state is EntryState.HELD
+    steps.settle(Succeeded(), now + MINUTE, GateVerdict(is_open=True, at=now))
+    stretch = next(row for row in steps.rows if row.span is not None)
+    assert (stretch.reason, stretch.span.count) == (Reason.GATE_FAILED, 2)
+    assert [entry.due for entry in steps.facts.entries] == [NOON + 3 * HOUR]
+    why = explain(steps.facts, [row for row in steps.rows if row.planned == NOON], NOON, now + HOUR)
+    assert "requested" not in why.english
+
+
+def test_chained_occurrence_does_not_wait_for_a_failing_gate() -> None:
+    steps = Steps(an_entry(a_task(), kind=EntryKind.CHAIN, origin=Origin.CHAIN, slot="chain/1"))
+    steps.task = steps.task._replace(schedule=After(links=(Link(task="tsk_1"),)))
+    first = steps.facts.entries[0]._replace(task_id=steps.task.id)
+    steps.facts = Facts(steps.task, NEW_TASK_STATUS, (first,))
+    steps.fire(EntryKind.CHAIN, NOON)
+    steps.settle(FAILED, NOON + SECOND)
+    later = first._replace(slot="chain/2", due=NOON + MINUTE, planned=NOON + MINUTE)
+    steps.facts = steps.facts._replace(entries=(*steps.facts.entries, later))
+    change = steps.fire(EntryKind.CHAIN, NOON + MINUTE)
+    assert [row.reason for row in change.new_runs] == [Reason.GATE_FAILED]
+
+
+def test_eighth_failure_records_the_stretch_and_a_schedule_that_ends_with_it() -> None:
+    steps = Steps()
+    steps.task = steps.task._replace(schedule=Every(interval=HOUR, end=NOON + HOUR))
+    steps.facts = steps.facts._replace(task=steps.task)
+    steps.fire(EntryKind.NEXT, NOON)
+    (run,) = steps.facts.live
+    held = an_entry(steps.task, due=NOON + HOUR)._replace(state=EntryState.HELD)
+    steps.facts = steps.facts._replace(live=(run._replace(input=with_gate(None, GateProgress(7))),), entries=(held,))
+    change = steps.settle(FAILED, NOON + 2 * HOUR)
+    assert [row.reason for row in change.new_runs] == [Reason.GATE_FAILED]
+
+
+def test_gates_are_checked_with_their_task() -> None:
+    draft = Draft("ada", "work", Every(interval=HOUR), Target("http", "{}"), "{}", Policies(gate=GATE))
+    assert build_task(draft, "tsk_1", NOON).policies.gate == GATE
+    large = Gate("function", '{"name":"' + "x" * TARGET_BYTES + '"}')
+    with pytest.raises(InvalidTask, match="bytes"):
+        build_task(draft._replace(policies=Policies(gate=large)), "tsk_1", NOON)
+    with pytest.raises(InvalidTask, match="parallel"):
+        Policies(gate=GATE, overlap="parallel")
+
+
+def test_answers_beyond_the_limits_are_no_verdicts() -> None:
+    with pytest.raises(NoVerdictError, match="not true or false"):
+        read_verdict({"run": "yes"}, NOON)
+    with pytest.raises(NoVerdictError, match="state of its verdict has"):
+        read_verdict({"run": True, "state": "x" * GATE_STATE_BYTES}, NOON)
+    assert state_write("tsk_1", "ada", read_verdict({"run": True}, NOON)) is None
+
+
+def test_closed_gate_quotes_its_words() -> None:
+    steps = Steps()
+    steps.fire(EntryKind.NEXT, NOON)
+    steps.settle(Skipped("nothing new", Reason.GATE_CLOSED), NOON + SECOND, VERDICT._replace(is_open=False))
+    why = explain(steps.facts, steps.rows, NOON, NOON + MINUTE)
+    assert "Its words: nothing new" in why.english
+
+
+def test_entries_of_the_first_decision_may_be_dropped_by_the_second() -> None:
+    task = gated()
+    facts = Facts(task, NEW_TASK_STATUS)
+    entry = an_entry(task)
+    combined = combine_decisions(facts, Change(put=(entry,)), lambda _after: Change(dropped=(entry.slot,)))
+    assert (combined.put, combined.dropped) == ((), (entry.slot,))

@@ -149,6 +149,7 @@ def test_unread_messages_beyond_a_cap_leave_one_gap() -> None:
     assert tuple(removal) == (4, (Gap(3, 4, NOON + HOUR),)), "the older gap is passed"
     merged = remove_old(StreamState(a_stream(5, 10), (), removal.gaps), Ages(0, 7), 100, 50, NOON + DAY)
     assert merged == (7, (Gap(3, 7, NOON + DAY),))
+    assert merged[1][0].length == 5
     apart = remove_old(StreamState(a_stream(8, 10), (), (Gap(1, 2, NOON),)), Ages(0, 8), 100, 50, NOON)
     assert apart == (8, (Gap(1, 2, NOON), Gap(8, 8, NOON)))
 

@@ -35,6 +35,7 @@ REFUSED = frozenset(
         "admit",
         "backup",
         "claim_due",
+        "claim_queued",
         "close",
         "drop_expired",
         "renew_lease",

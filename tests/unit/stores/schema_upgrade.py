@@ -67,6 +67,8 @@ def read_before(store: str) -> dict[str, Any]:
     rows = [*found["part runs"], *(row for facts in found["part tasks"] for row in (*facts[2], *facts[3]))]
     for row in rows:
         row += _NEWER_FIELDS
+    for node in (*found["part nodes"], *found["nodes"]):
+        node.append([])  # no labels
     return _with_chains(found)
 
 

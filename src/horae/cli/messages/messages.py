@@ -75,6 +75,7 @@ MORE_POLICIES: Final = Message(
     "give up after {give_up} · {guarantee} · priority {priority} · duration limit {longest}",
     "连续失败 {give_up} 次后放弃 · {guarantee} · 优先级 {priority} · 总时长上限 {longest}",
 )
+RUNS_WHERE: Final = Message(" · runs on nodes with {labels}", " · 在带有 {labels} 的节点上运行")
 START_WITHIN: Final = Message(" · starts within {length} or not at all", " · {length} 内未开始则跳过")
 GATED: Final = Message(" · gate: {gate}", " · 门控:{gate}")
 NO_LIMIT: Final = Message("none", "不限")
@@ -107,6 +108,7 @@ POLICY_FIELDS: Final[dict[str, Message]] = {
     "priority": Message("priority", "优先级"),
     "retries": Message("retries", "重试"),
     "start_within": Message("start_within", "最晚开始"),
+    "where": Message("where", "运行位置"),
     "timeout": Message("timeout", "超时"),
 }
 WITHIN: Final = Message("{mode} within {length}", "{mode}({length} 内)")
@@ -170,8 +172,8 @@ PLANNED_TITLES: Final = Message("DUE|IN|TASK|", "到期|距今|任务|")
 FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
 LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN", "通道|上限|占用")
 NODE_TITLES: Final = Message(
-    "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|FUNCTIONS",
-    "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态|函数",
+    "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|LABELS|FUNCTIONS",
+    "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态|标签|函数",
 )
 NODE_STATES: Final[dict[str, Message]] = {
     "live": Message("live", "正常"),

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
+from ...model.node_labels import format_labels
 from ...model.policy import Missed, Policies
 from ...model.task import OPEN_STATES, Target, Task, TaskStatus, past_of
 from ...schedule import After, Every, Schedule, iterate
@@ -187,6 +188,8 @@ def more_policies_line(policies: Policies, language: Language) -> str:
         line += messages.START_WITHIN.in_language(language, length=length)
     if policies.gate is not None:
         line += messages.GATED.in_language(language, gate=target_line(Target(policies.gate.kind, policies.gate.spec)))
+    if policies.where:
+        line += messages.RUNS_WHERE.in_language(language, labels=format_labels(policies.where))
     if policies.notify is None:
         return line
     separator = ", " if language == "en" else "、"

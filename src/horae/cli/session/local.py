@@ -79,7 +79,9 @@ class LocalSession:
 
         nodes = [node for node in await self.store.nodes() if not is_gone(node.home)]
         running = RunningNodes(
-            tuple(node.id for node in nodes if not node.draining), tuple(node.id for node in nodes if node.draining)
+            tuple(node.id for node in nodes if not node.draining),
+            tuple(node.id for node in nodes if node.draining),
+            tuple((node.host or node.id, node.labels) for node in nodes if not node.draining),
         )
         return Readiness(running, (await self.service.functions.load(fresh=True)).missing(target))
 

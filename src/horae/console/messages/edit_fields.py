@@ -38,14 +38,12 @@ LABELS: Final[dict[str, Message]] = {
     "policies.notify.on": Message("Message on", "发送消息的情形"),
     "policies.gate": Message("Gate: a check before each run", "门控：每次运行前的检查"),
     "policies.gate.target": Message("Gate in full", "门控（完整）"),
-    "policies.gate.command": Message("Gate: program", "门控：程序"),
-    "policies.gate.http": Message("Gate: URL", "门控：URL"),
-    "policies.gate.function": Message("Gate: function", "门控：函数"),
-    "policies.gate.timeout": Message("Timeout of the gate", "门控的超时"),
+    "policies.gate.timeout": Message("Gate: longest check", "门控：最长检查时间"),
     "policies.gate.state": Message("The gate keeps a state", "门控保存状态"),
     "policies.timeout": Message("Timeout", "超时"),
     "policies.max_duration": Message("Longest duration", "最长时长"),
     "policies.start_within": Message("Start within", "最晚开始"),
+    "policies.where": Message("Labels of the node", "节点标签"),
     "policies.guarantee": Message("After a crash", "崩溃之后"),
     "policies.priority": Message("Priority", "优先级"),
     "past": Message("Past of the task", "任务的过去"),
@@ -121,9 +119,6 @@ HELP: Final[dict[str, Message]] = {
         'JSON with its kind, such as "http", and the fields of that target.',
         '带 kind(例如 "http")以及该目标各字段的 JSON。',
     ),
-    "policies.gate.command": Message('A JSON list: ["check-mail", "--new"].', 'JSON 列表:["check-mail", "--new"]。'),
-    "policies.gate.http": Message('It answers {"run": true} or false.', '它回答 {"run": true} 或 false。'),
-    "policies.gate.function": Message("Name of a task function.", "任务函数的名称。"),
     "policies.gate.timeout": Message("Longest time for the check, such as 30s.", "检查的最长时间,例如 30s。"),
     "policies.gate.state": Message(
         "What the check returns as state is given to its next call.", "检查返回的 state 会交给它的下一次调用。"
@@ -133,6 +128,9 @@ HELP: Final[dict[str, Message]] = {
     "policies.start_within": Message(
         "Skipped if it has not started that long after it was due, such as 10m; or never.",
         "到期后超过这一时间仍未开始就跳过,例如 10m;或 never。",
+    ),
+    "policies.where": Message(
+        "One label per line that a node must have: name: value", "每行一个节点必须带有的标签:名称: 值"
     ),
     "policies.priority": Message("From -100 to 100; higher comes first.", "-100 到 100;数值大的先运行。"),
     "past.created": Message("An instant with offset: the schedule counts from it.", "带时差的时刻:计划从这一刻算起。"),

@@ -185,7 +185,7 @@ class Explanations:
         if _is_orphaned(why.facts):
             return why._replace(missing=missing)
         explanation = why.explanation
-        is_waiting = explanation.verdict is Verdict.WAITING and is_waiting_for_node(why.facts)
+        is_waiting = explanation.verdict is Verdict.WAITING and is_waiting_for_node(why.facts, explanation.verdict)
         # The warning that follows names what such an entry waits for.
         before, before_zh = (
             ("It is due and waits.", "它已到期，正在等待。")
@@ -218,7 +218,9 @@ class Explanations:
         lease = await load_agreed_lease(self._book)
         nodes = [each for each in await self._book.nodes() if now - each.renewed <= lease]
         return RunningNodes(
-            tuple(each.id for each in nodes if not each.draining), tuple(each.id for each in nodes if each.draining)
+            tuple(each.id for each in nodes if not each.draining),
+            tuple(each.id for each in nodes if each.draining),
+            tuple((each.host or each.id, each.labels) for each in nodes if not each.draining),
         )
 
     async def _load_facts(self, principal: Principal, task_id: str) -> Facts:
@@ -281,8 +283,10 @@ def _is_orphaned(facts: Facts) -> bool:
     return facts.status.pause is not None and facts.status.pause.cause is PauseCause.ORPHANED
 
 
-def is_waiting_for_node(facts: Facts) -> bool:
-    return any(entry.state is EntryState.PARKED and is_route(entry.lane) for entry in facts.entries)
+def is_waiting_for_node(facts: Facts, verdict: Verdict) -> bool:
+    """Return whether a due entry waits for a node that serves its route; entries with labels are in a queue before, too."""
+    is_waiting = verdict is Verdict.WAITING
+    return any(is_route(each.lane) and (each.state is EntryState.PARKED or is_waiting) for each in facts.entries)
 
 
 def _last_instant(run: Run) -> datetime:

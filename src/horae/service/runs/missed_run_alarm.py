@@ -29,7 +29,7 @@ REPORT_RETENTION: Final = timedelta(days=7)
 CHECK_SECONDS: Final = 5.0
 MAX_BATCH: Final = 100
 _MAX_REPORTED: Final = 20_000
-_START_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL})
+_START_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL, EntryKind.CHAIN})
 _ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 
 
@@ -65,7 +65,7 @@ class MissedRunAlarm:
     async def _load_candidates(self, now: datetime) -> list[Facts]:
         """Return the tasks that come due next, and those that wait for a node that can run them."""
         heads = await self._store.upcoming(None, MAX_PAGE_SIZE if self._after is not None else MAX_BATCH)
-        candidates = [*heads, *await self._store.stranded(None, MAX_BATCH)]
+        candidates = [*heads, *await self._store.stranded(None, now, MAX_BATCH)]
         has_many = len(heads) >= MAX_BATCH and next(iter(self._find_late(heads[-1:], now)), None) is not None
         if has_many or self._after is not None:
             page = await self._store.tasks(_ACTIVE_TASKS, self._after or None, MAX_PAGE_SIZE)

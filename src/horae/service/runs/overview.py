@@ -27,7 +27,7 @@ from ...model.entry import CLAIMABLE, EntryState
 from ...model.lane import LaneUse
 from ...model.reason import Reason
 from ...model.refusals import refuse
-from ...model.route import is_route
+from ...model.route import is_queue, is_route
 from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
 from ...ports.full_store import FullStore
@@ -141,7 +141,7 @@ class Overviews:
         failed = await self._load_tasks(scope, TaskState.FAILED, states, _MAX_SHOWN)
         paused = await self._load_paused(scope, states)
         failing = await self._load_counted(TaskFilter(scope, failing=True))
-        stranded = await book.stranded(scope, _MAX_SHOWN)
+        stranded = await book.stranded(scope, now, _MAX_SHOWN)
         running = await book.runs(RunFilter(scope, states=LIVE_STATES), limit=_MAX_SHOWN)
         paused_tasks = tuple(facts for found in paused.values() for facts in found.tasks)
         needs = find_needs((*failed, *stranded, *paused_tasks, *failing.tasks, *upcoming), now)
@@ -250,6 +250,8 @@ def _is_failing(facts: Facts) -> bool:
 
 
 _OVERDUE_AFTER: Final = timedelta(seconds=30)
+_UNCLAIMED_AFTER: Final = timedelta(seconds=10)
+"""Time after which an entry that requires labels counts as stranded: a node with them would have claimed it."""
 
 
 def _need_kind(facts: Facts, now: datetime) -> NeedKind | None:
@@ -261,6 +263,8 @@ def _need_kind(facts: Facts, now: datetime) -> NeedKind | None:
     if facts.block_reason is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
         return NeedKind.OWNER_REVOKED
     if any(entry.state is EntryState.PARKED and is_route(entry.lane) for entry in facts.entries):
+        return NeedKind.STRANDED
+    if any(is_queue(entry.lane) and now - entry.due > _UNCLAIMED_AFTER for entry in facts.entries):
         return NeedKind.STRANDED
     if any(entry.state in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):
         return NeedKind.OVERDUE

@@ -160,8 +160,9 @@ class Runs:
 
     async def _requested(self, who: Principal, run_id: str) -> tuple[Facts, Entry] | None:
         """Looked for among the tasks that are due first, and those that no running node can start."""
-        for look in (self._store.upcoming, self._store.stranded):
-            for facts in await look(who.owner_filter, _MAX_DUE_TASKS):
+        due = await self._store.upcoming(who.owner_filter, _MAX_DUE_TASKS)
+        for tasks in (due, await self._store.stranded(who.owner_filter, self._clock.now(), _MAX_DUE_TASKS)):
+            for facts in tasks:
                 entry = control.requested_entry(facts, run_id)
                 if entry is not None and can_see(who, facts.task):
                     return facts, entry

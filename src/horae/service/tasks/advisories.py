@@ -54,6 +54,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         ),
         "{whose} 的一项配额已用完(每日运行次数或存储字节数):在有余量之前,到期的会被跳过。管理员可用以下命令查看:{command}",
     ),
+    "no_node_with_labels": (
+        "No running node has the labels {labels}. The task waits until one starts: horae up {options}",
+        "没有正在运行的节点带有标签 {labels}。任务会等到这样的节点启动:horae up {options}",
+    ),
     "no_listener": (
         "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.gate import Gate
+from ...model.node_labels import read_where
 from ...model.policy import (
     DEFAULT_POLICIES,
     MAX_ATTEMPTS,
@@ -99,6 +100,8 @@ class Options(NamedTuple):
     """NEVER: no messages."""
     gate: Gate | str | None = None
     """NEVER: no gate."""
+    where: Mapping[str, str] | None = None
+    """Labels that a node must have; an empty mapping: none."""
 
     def merged_with(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
@@ -178,6 +181,7 @@ def explicit_options(policies: Policies) -> Options:
         start_within=NEVER if policies.start_within is None else policies.start_within,
         notify=NEVER if policies.notify is None else policies.notify,
         gate=NEVER if policies.gate is None else policies.gate,
+        where=dict(policies.where),
     )
 
 
@@ -273,6 +277,7 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "start_within": _read_limit("start_within", options.start_within),
         "notify": options.notify,
         "gate": options.gate,
+        "where": None if options.where is None else read_where(options.where),
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     unset = ("give_up_after", "max_duration", "start_within", "notify", "gate")

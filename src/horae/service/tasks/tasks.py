@@ -140,6 +140,8 @@ class Tasks(TaskControls):
         using: object | None = None,
     ) -> list[Task]:
         due = min((entry.due for change in changes for entry in change.put), default=None)
+        if any(change.task is not None and change.task.policies.where for change in changes):
+            due = None  # the queue of its route may be new: nodes look at the queues again
         if using is None:
             await self._writer.add(principal, changes, attach_records)
             self._on_write(due)

@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from ...model.chain_row import Arrival, ChainRow, ChainState
-from ...model.entry import Entry, EntryKind, EntryState
+from ...model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ...model.events.event import Event, EventKind, NumberedEvent
 from ...model.ids import to_microseconds
 from ...model.origin import RootOccurrence
 from ...model.placeholders import recognise_template
 from ...model.reason import Reason
+from ...model.route import is_queue
 from ...model.run import Origin, Run, RunState, Span
 from ...model.run_input import RunInput, parse_input
 from ...model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
@@ -50,9 +51,18 @@ AFTER_ALL_KEYS: Final = "\U0010ffff" * 4
 new_tuple: Final = tuple.__new__
 Row: TypeAlias = tuple[Any, ...]
 
-ENTRY_STATES: Final = (EntryState.TIMED, EntryState.READY, EntryState.HELD, EntryState.PARKED, EntryState.ASLEEP)
-_ENTRY_STATE_NUMBERS: Final = {state: number for number, state in enumerate(ENTRY_STATES)} | {EntryState.READY: 0}
+ENTRY_STATES: Final = (
+    EntryState.TIMED,
+    EntryState.READY,
+    EntryState.HELD,
+    EntryState.PARKED,
+    EntryState.ASLEEP,
+    EntryState.TIMED,
+)
+_ENTRY_STATE_NUMBERS: Final = {state: number for number, state in enumerate(ENTRY_STATES[:5])} | {EntryState.READY: 0}
 """An entry is written as timed, never as ready: only the store itself moves entries to its ready queue."""
+_QUEUED: Final = 5
+"""State of a timed entry in the queue of a route: claims of nodes that do not serve the route must not read it."""
 _KINDS: Final = {kind.value: kind for kind in EntryKind}
 _ORIGINS: Final = {origin.value: origin for origin in Origin}
 _RUN_STATES: Final = {state.value: state for state in RunState}
@@ -135,7 +145,7 @@ def encode_entry(task: int, entry: Entry) -> Row:
         due if entry.planned is entry.due else to_microseconds(entry.planned),
         entry.owner,
         entry.priority,
-        _ENTRY_STATE_NUMBERS[entry.state],
+        _ENTRY_STATE_NUMBERS[entry.state] if entry.lane is None else _state_number(entry),
         entry.origin,
         entry.attempt,
         entry.forgiven,
@@ -151,6 +161,10 @@ def encode_entry(task: int, entry: Entry) -> Row:
         None if entry.input is None else entry.input.text,
         None if entry.chain is None else encode_chain_place(entry.chain),
     )
+
+
+def _state_number(entry: Entry) -> int:
+    return _QUEUED if entry.state in CLAIMABLE and is_queue(entry.lane) else _ENTRY_STATE_NUMBERS[entry.state]
 
 
 # --- task status -------------------------------------------------------------------------------------------------
@@ -406,12 +420,14 @@ def encode_node(node: Node) -> Row:
         node.capacity,
         duration_microseconds(node.offset),
         int(node.draining),
+        encode(node.labels) if node.labels else "",
     )
 
 
 def decode_node(row: Sequence[Any]) -> Node:
-    name, home, version, joined, renewed, renewals, host, load, capacity, offset, draining = row
-    details = (host, load, capacity, timedelta(microseconds=offset), bool(draining))
+    name, home, version, joined, renewed, renewals, host, load, capacity, offset, draining, node_labels = row
+    given = labels[node_labels] if node_labels else ()
+    details = (host, load, capacity, timedelta(microseconds=offset), bool(draining), given)
     return Node(name, home, version, instant_of[joined], instant_of[renewed], renewals, *details)
 
 

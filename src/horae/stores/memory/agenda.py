@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from itertools import zip_longest
 
 from ...errors import StoreError
 from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
@@ -11,7 +12,7 @@ from ...model.entry import Entry, EntryState
 from ...model.limits import CLAIM_SLICE
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
-from ...ports.store import CancelRequest, Claim, Claimed, LeaseRenewal, Node
+from ...ports.store import Admission, CancelRequest, Claim, Claimed, LeaseRenewal, Node, RouteQueue
 from .data import Data
 from .entries import key_of
 
@@ -32,6 +33,37 @@ class MemoryAgenda:
                 data.last_owner = selected[decided - 1].owner
             head = data.entries.next_due()
             return Claim(tuple(claimed), decided, more=head is not None and head <= now, next_due=head)
+
+    async def claim_queued(
+        self, now: datetime, node: str, room: int, decide: FireDecision, queues: Collection[str]
+    ) -> Claim:
+        data = self._data
+        with data.lock:
+            if node not in data.nodes or not queues:
+                return Claim()
+            claimed: list[Claimed] = []
+            with data.transaction():
+                selected = self._select_queued(now, queues, min(CLAIM_SLICE, max(1, room)))
+                decided = self._fire_entries(selected, room, decide, claimed)
+            heads = data.entries.queue_heads()
+            head = min((heads[name] for name in queues if name in heads), default=None)
+            return Claim(tuple(claimed), decided, more=head is not None and head <= now, next_due=head)
+
+    def _select_queued(self, now: datetime, queues: Collection[str], most: int) -> list[Entry]:
+        """Return due entries of these queues, one per task: owners in turn, each with its own by priority, then due."""
+        entries = self._data.entries
+        found = sorted(
+            entries.due_in_queues(queues, now, most), key=lambda entry: (entries.priority_rank(entry), entry.slot)
+        )
+        by_owner: dict[str, list[Entry]] = {}
+        for entry in found:
+            by_owner.setdefault(entry.owner, []).append(entry)
+        first_of_task: dict[str, Entry] = {}
+        for turn in zip_longest(*by_owner.values()):
+            for entry in turn:
+                if entry is not None:
+                    first_of_task.setdefault(entry.task_id, entry)
+        return list(first_of_task.values())
 
     def _select_slice(self, now: datetime) -> list[Entry]:
         """Return at most `CLAIM_SLICE` due entries, one per task; with a backlog, owners take turns."""
@@ -134,13 +166,14 @@ class MemoryAgenda:
                 data.nodes.write(node, None)
             return min(len(live_runs), limit)
 
-    async def admit(self, routes: Collection[str]) -> int:
+    async def admit(self, routes: Collection[str]) -> Admission:
         entries = self._data.entries
         with self._data.transaction():
             parked = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
             for entry in parked:
                 entries.write(key_of(entry), entry._replace(state=EntryState.TIMED, lane=None))
-            return len(parked)
+            queues = tuple(RouteQueue(*head) for head in entries.queue_heads().items())
+            return Admission(len(parked), queues)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         with self._data.lock:

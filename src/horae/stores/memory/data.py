@@ -15,6 +15,7 @@ from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
+from ...model.route import is_queue, place_entries
 from ...model.run import Run
 from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
 from ...ports.journal import Line
@@ -149,6 +150,9 @@ class Data:
     def write(self, task_id: str, change: Change) -> None:
         """Write a change as it is."""
         change = self.deduplicate_runs(change)
+        task = change.task or self.tasks.get(task_id)
+        if change.put and task is not None and task.policies.where:
+            change = place_entries(task, change)
         self._count(task_id, change)
         if change.deleted:
             self._delete(task_id)
@@ -215,7 +219,7 @@ class Data:
 
     def _replace_entry(self, task_id: str, slot: str, entry: Entry | None) -> None:
         before = self.entries.get((task_id, slot))
-        if before is not None and before.lane is not None and before.state in CLAIMABLE:
+        if before is not None and before.lane is not None and before.state in CLAIMABLE and not is_queue(before.lane):
             # The entry may have been unparked for a free lane slot. If it does not use it, the next entry is unparked.
             self._freed_lanes.add(before.lane)
         self.entries.write((task_id, slot), entry)

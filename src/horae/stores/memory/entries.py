@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import deque
+from collections.abc import Collection
 from datetime import datetime
 from sys import maxsize
 from typing import Final
 
 from ...model.entry import Entry, EntryState
+from ...model.route import is_queue
 from .queue import Key, Queue, Rank
 from .table import Table, Transaction
 
@@ -32,6 +34,8 @@ class Entries(Table[Key, Entry]):
         self._ready_by_owner: dict[str, Queue] = {}
         self._owners: list[str] = []
         self._parked: dict[str, Queue] = {}
+        self._queued: dict[str, Queue] = {}
+        """Queues of routes, by due instant."""
 
     def of_task(self, task_id: str) -> tuple[Entry, ...]:
         slots = self._of_task.get(task_id, {})
@@ -79,6 +83,21 @@ class Entries(Table[Key, Entry]):
         queue = self._parked.get(lane)
         return [] if queue is None else [self[key] for key in queue.first(most)]
 
+    def queue_heads(self) -> dict[str, datetime]:
+        """Return the earliest due instant of each queue of a route."""
+        heads = {name: queue.head() for name, queue in self._queued.items()}
+        return {name: head.rank.due for name, head in sorted(heads.items()) if head is not None}
+
+    def due_in_queues(self, queues: Collection[str], now: datetime, most: int) -> list[Entry]:
+        """Return at most `most` entries that are due in these queues, oldest first."""
+        found = [
+            self[key]
+            for name in queues
+            if name in self._queued
+            for key in self._queued[name].first(most, Rank(0, now, maxsize))
+        ]
+        return sorted(found, key=lambda entry: (self._by_due(entry), entry.slot))[:most]
+
     def update_indexes(self, before: Entry | None, after: Entry | None) -> None:
         if before is not None:
             self._remove_from_queue(before)
@@ -88,7 +107,9 @@ class Entries(Table[Key, Entry]):
     def _add_to_queue(self, entry: Entry) -> None:
         key = key_of(entry)
         self._of_task.setdefault(entry.task_id, {})[entry.slot] = entry
-        if entry.state is EntryState.TIMED:
+        if entry.state is EntryState.TIMED and is_queue(entry.lane):
+            self._queued.setdefault(entry.lane or "", Queue()).put(key, self._by_due(entry))
+        elif entry.state is EntryState.TIMED:
             self._timed.put(key, self._by_due(entry))
         elif entry.state is EntryState.READY:
             self._ready.put(key, self._by_due(entry))
@@ -104,7 +125,12 @@ class Entries(Table[Key, Entry]):
         del slots[entry.slot]
         if not slots:
             del self._of_task[entry.task_id]
-        if entry.state is EntryState.TIMED:
+        if entry.state is EntryState.TIMED and is_queue(entry.lane):
+            queue = self._queued[entry.lane or ""]
+            queue.discard(key)
+            if not len(queue):
+                del self._queued[entry.lane or ""]
+        elif entry.state is EntryState.TIMED:
             self._timed.discard(key)
         elif entry.state is EntryState.READY:
             self._ready.discard(key)

@@ -18,7 +18,7 @@ from ...model.origin import RootOccurrence
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.record import RecordWrite
-from ...model.route import is_route
+from ...model.route import is_queue, is_route
 from ...model.run import Run
 from ...model.task import PauseCause, TaskState
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
@@ -178,16 +178,14 @@ class MemoryBook:
         with self._data.lock:
             entries = [each for each in self._data.entries if owner in (None, each.owner)]
             parked = [is_route(each.lane) for each in entries if each.state is EntryState.PARKED]
-            overdue = sum(each.state in CLAIMABLE and each.due <= now for each in entries)
-            counted = (overdue, len(parked) - sum(parked), sum(parked))
+            due = [is_queue(each.lane) for each in entries if each.state in CLAIMABLE and each.due <= now]
+            counted = (len(due) - sum(due), len(parked) - sum(parked), sum(parked) + sum(due))
             return WaitingCounts(*(min(each, MAX_COUNTED) for each in counted))
 
-    async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+    async def stranded(self, owner: str | None, now: datetime, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
-            entries = [
-                each for each in self._data.entries if owner in (None, each.owner) and each.state is EntryState.PARKED
-            ]
-            ids = {each.task_id for each in entries if is_route(each.lane)}
+            entries = [each for each in self._data.entries if owner in (None, each.owner) and is_route(each.lane)]
+            ids = {each.task_id for each in entries if each.state is EntryState.PARKED or each.due <= now}
             ordered = sorted(ids, key=lambda each: self._data.numbers[each])
             all_facts = (self._data.facts(task_id, lanes=False) for task_id in ordered[: min(limit, MAX_PAGE_SIZE)])
             return tuple(facts for facts in all_facts if facts is not None)

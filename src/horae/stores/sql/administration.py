@@ -10,7 +10,15 @@ from ...model.lane import DEFAULT_LIMIT, LaneQueue, LaneUse
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.route import is_route
-from ...ports.store import MAX_COUNTED, CancelRequest, LeaseRenewal, Node, WaitingCounts
+from ...ports.store import (
+    MAX_COUNTED,
+    Admission,
+    CancelRequest,
+    LeaseRenewal,
+    Node,
+    RouteQueue,
+    WaitingCounts,
+)
 from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode, instant_of
 from ..codec.rows import Row, decode_node, encode_node
@@ -21,14 +29,14 @@ from .records import write_attached_records
 class SQLAdministration:
     _database: Transactions
 
-    async def admit(self, routes: Collection[str]) -> int:
-        if not routes:
-            return 0
-        names = sorted(routes)
-        ((has_parked,),) = await self._database.query("has_entries_parked_at_routes", names)
-        if not has_parked:
-            return 0
-        return len(await self._database.transact(lambda connection: connection.query("unpark_routes", names)))
+    async def admit(self, routes: Collection[str]) -> Admission:
+        names = sorted(routes) or [""]
+        ((has_parked, has_queued),) = await self._database.query("waiting_for_nodes", names)
+        unparked = 0
+        if has_parked:
+            unparked = len(await self._database.transact(lambda connection: connection.query("unpark_routes", names)))
+        rows = await self._database.query("route_queues") if has_queued else []
+        return Admission(unparked, tuple(sorted(RouteQueue(name, instant_of[due]) for name, due in rows)))
 
     async def join(self, node: Node) -> None:
         await self._database.run_statement(lambda connection: connection.query("join", *encode_node(node)))
@@ -71,8 +79,8 @@ class SQLAdministration:
 
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         rows = await self._database.query("waiting", owner, to_microseconds(now), MAX_COUNTED)
-        ((timed, ready, parked, stranded),) = rows
-        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
+        ((timed, ready, parked, stranded, queued),) = rows
+        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, min(stranded + queued, MAX_COUNTED))
 
     async def output_bytes(self, owner: str) -> int:
         ((size,),) = await self._database.query("output_bytes", owner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
@@ -24,6 +24,11 @@ class SQLAgenda:
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         return await self._claimer.claim(now, node, room, decide)
+
+    async def claim_queued(
+        self, now: datetime, node: str, room: int, decide: FireDecision, queues: Collection[str]
+    ) -> Claim:
+        return await self._claimer.claim_queued(now, node, room, decide, sorted(queues)) if queues else Claim()
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         return await self._run_updater.start(tuple(claims), now) if claims else frozenset()

@@ -11,10 +11,11 @@ from typing import Final, NamedTuple, TypeAlias
 from ...model.change import Change, Facts, FireDecision
 from ...model.entry import Entry
 from ...model.ids import to_microseconds
+from ...model.limits import CLAIM_SLICE
 from ...model.route import is_route
 from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
-from ..claim_rules import check_entry_moved, earliest_due
+from ..claim_rules import check_entry_moved, earliest_due, order_queued
 from ..codec.columns import entry_key, entry_lane, entry_owner, entry_task, entry_task_version
 from ..codec.rows import Row, decode_entry, new_tuple
 from ..task_cache import TaskCache
@@ -36,6 +37,8 @@ class ClaimRequest(NamedTuple):
     node: str
     room: int
     decide: FireDecision
+    queues: list[str] | None = None
+    """Queues of routes whose entries are claimed; None: the agenda of all nodes."""
 
 
 class _ClaimStart(NamedTuple):
@@ -71,6 +74,14 @@ class Claimer:
         is_known_due = self._dialect.has_concurrent_writers and self._head is not None and self._head <= now
         return await self._claim_slice(request, peeks=not is_known_due)
 
+    async def claim_queued(self, now: datetime, node: str, room: int, decide: FireDecision, queues: list[str]) -> Claim:
+        """Claim up to `room` runs of entries in these queues; the next due instant is that of the queues."""
+        head = self._head
+        try:
+            return await self._claim_slice(ClaimRequest(now, node, room, decide, queues))
+        finally:
+            self._head = head
+
     async def _claim_slice(self, request: ClaimRequest, *, peeks: bool = False) -> Claim:
         try:
             return await self._claim_and_cache(request, check_ledger=False, peeks=peeks)
@@ -99,16 +110,24 @@ class Claimer:
             return Claim(), None
         (start,) = map(_ClaimStart._make, start_rows)
         now = to_microseconds(request.now)
-        self._claim_order.has_backlog = start.ready is not None
-        rows = await self._claim_order.read_slice(connection, now, request.room)
+        if request.queues is None:
+            self._claim_order.has_backlog = start.ready is not None
+            rows = await self._claim_order.read_slice(connection, now, request.room)
+        else:
+            size = min(CLAIM_SLICE, max(1, request.room))
+            rows = order_queued(await connection.query("queued_slice", now, request.queues, size))
         claimed: list[Claimed] = []
         decided, unit = 0, None
         if rows:
             decided, unit = await self._decide(connection, rows, request, start, claimed, check_ledger=check_ledger)
             await unit.flush()
-        if decided:
+        if decided and request.queues is None:
             self._claim_order.last_owner = entry_owner(rows[decided - 1])
-        ((timed, ready),) = await connection.query("agenda_heads")
+        if request.queues is None:
+            ((timed, ready),) = await connection.query("agenda_heads")
+        else:
+            ((timed,),) = await connection.query("route_queues_head", request.queues)
+            ready = None
         return build_claim(claimed, decided, request.now, earliest_due(timed, ready)), unit
 
     async def _load(self, connection: Statements, rows: list[Row], start: _ClaimStart) -> LoadedFacts:

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from ...model.change import Facts
+from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
-from ...model.route import ROUTE_PREFIXES
+from ...model.route import PARKING_PREFIXES
 from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
@@ -60,14 +61,18 @@ async def _is_large_owner(connection: Statements, owner: str, row_count: int, ro
     return is_owner_large(owner_tasks, all_tasks, row_count, rows_per_task)
 
 
-async def read_stranded(connection: Statements, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
-    """Read tasks that are parked at a route without a worker; route names share a prefix, a range of the index."""
+async def read_stranded(
+    connection: Statements, cache: TaskCache, owner: str | None, now: datetime, limit: int
+) -> tuple[Facts, ...]:
+    """Read tasks that are parked at a route without a worker, a range of the index, or due in the queue of a route."""
     size = min(limit, MAX_PAGE_SIZE)
     tasks: list[tuple[int, int]] = []
-    for route in ROUTE_PREFIXES:
+    for route in PARKING_PREFIXES:
         rows = await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
         tasks += [(number, version) for number, version in rows]
-    return await read_facts(connection, cache, sorted(tasks)[:size])
+    queued = await connection.query("tasks_due_in_route_queues", to_microseconds(now), owner, size)
+    tasks += [(number, version) for number, version in queued]
+    return await read_facts(connection, cache, sorted(set(tasks))[:size])
 
 
 async def read_queued(connection: Statements, cache: TaskCache, lane: str, limit: int) -> tuple[Facts, ...]:

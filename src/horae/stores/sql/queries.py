@@ -176,8 +176,10 @@ class SQLBook(SQLAdministration, SQLChainQueries):
         )
         return {(hour, name): int(number) for hour, name, number in rows}
 
-    async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._database.read(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
+    async def stranded(self, owner: str | None, now: datetime, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._database.read(
+            lambda connection: read_stranded(connection, self._read_cache, owner, now, limit)
+        )
 
     async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
         return await self._database.read(lambda connection: read_queued(connection, self._read_cache, lane, limit))

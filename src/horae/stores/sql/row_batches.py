@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...model.change import Change
 from ...model.record import RecordWrite
+from ...model.route import place_entries
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import (
@@ -83,7 +84,7 @@ class RowBatches(CounterDeltas):
             standing = change.status or NEW_TASK_STATUS
             self.new_statuses += encode_status(number, 1, standing)
             self.count_change(task.owner, None, change._replace(status=standing))
-        for entry in change.put:
+        for entry in place_entries(task, change).put if task.policies.where else change.put:
             self.new_entries += encode_entry(number, entry)
         self.events += map(encode_event, change.events)
         self.attached_records += change.attached

@@ -6,6 +6,7 @@ from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
 from ...model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
 from ...model.entry import Entry
 from ...model.ids import to_microseconds
+from ...model.route import place_entries
 from ...model.run import Run
 from ...model.task import Task, TaskState
 from ..chains import Relink, change_of_links, follow_chains, relink
@@ -167,6 +168,8 @@ class UnitOfWork(PendingChanges):
         if change.deleted:
             self._add_deletion(known, entries)
             return
+        if change.put and (change.task or known.task).policies.where:
+            change = place_entries(change.task or known.task, change)
         if change.put or change.dropped:
             self._add_entry_changes(self.batches.entries, number, entries, change)
         for run in change.new_runs:

@@ -103,6 +103,8 @@ CREATE INDEX agenda_ready_due ON agenda (due) WHERE state = 1;
 -- Nearly always empty; then the order of due instants is also the order by priority.
 CREATE INDEX agenda_prioritised ON agenda (priority) WHERE priority <> 0;
 CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE state = 3;
+-- Queues of routes with labels: state 5, so that the claims of other nodes do not read them.
+CREATE INDEX agenda_queued ON agenda (lane, due) WHERE state = 5;
 
 -- The ledger. A run id begins with the planned instant and ends in random digits: an index on all ids would write a
 -- separate page for every run of a burst. So the id is indexed only for live runs (`live`) and for ids that do not
@@ -197,7 +199,7 @@ CREATE TABLE nodes (
   capacity     INTEGER NOT NULL DEFAULT 0,
   clock_offset INTEGER NOT NULL DEFAULT 0,
   draining     INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+, labels TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 -- Numbers are in commit order, because there is one writer at a time, and are never reused.
 CREATE TABLE events (

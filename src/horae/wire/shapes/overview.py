@@ -57,6 +57,8 @@ NODE: Final = closed(
         "capacity": INTEGER,
         "clock_offset_ms": nullable(NUMBER),
         "draining": BOOLEAN,
+        "labels": OBJECT
+        | {"additionalProperties": TEXT, "description": "Labels that tasks may require; node is its name."},
     }
 )
 

@@ -89,6 +89,7 @@ TASK: Final = closed(
                     )
                 ),
                 "gate": nullable(closed({"target": OBJECT, "timeout": TEXT, "state": BOOLEAN})),
+                "where": OBJECT | {"additionalProperties": TEXT},
             }
         ),
         "owner": TEXT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.node_labels import MAX_WHERE
 from ...model.policy import (
     DESTINATION_CHARACTERS,
     MAX_NOTIFIED,
@@ -110,6 +111,12 @@ _POLICIES: Final = nullable(
             "max_duration": {"type": ["string", "number", "null"]},
             "start_within": {"type": ["string", "number", "null"]}
             | {"description": "A run that has not started that long after it was due is skipped; null: no limit."},
+            "where": nullable(OBJECT)
+            | {
+                "maxProperties": MAX_WHERE,
+                "additionalProperties": TEXT,
+                "description": "Labels that a node must have to run it, such as gpu: a100.",
+            },
             "guarantee": choice("at_least_once", "at_most_once", None),
             "priority": nullable(INTEGER) | {"minimum": -100, "maximum": 100},
         },

@@ -60,6 +60,7 @@ PARTIAL = (
     "agenda_prioritised",
     "runs_live",
     "agenda_parked",
+    "agenda_queued",
     "_paused_or_failed",
     "task_state_failing",
     "_unsuccessful",

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from ....message import Message
+from ....model.node_labels import format_labels
 from ....ports.store import Node
 from ....service.runs.nodes import NodeState, NodeStatus, find_node
 from ....service.tasks.task_request import read_duration
@@ -128,6 +129,7 @@ def _row(out: Printer, seen: NodeStatus, name: str, since: str, renewed: str) ->
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
         StyledText(out.translate(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),
+        format_labels(node.labels) or "–",
         _first_names(seen.functions),
     ]
 

@@ -65,12 +65,22 @@ _socket_option: Final = click.option(
 )
 
 
+_label_option: Final = click.option(
+    "--label", "labels", multiple=True, metavar="K=V", help="A label of this node, for tasks with --where; repeatable."
+)
+_node_name_option: Final = click.option(
+    "--node-name", metavar="NAME", help="Stable name of this node, its label 'node'. Default: the machine's."
+)
+
+
 @click.command("up", cls=Command, local_only=True)
 @_place_argument
 @click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
 @_seconds_option
 @_verbose_option
 @_lease_option
+@_label_option
+@_node_name_option
 @_port_option
 @_host_option
 @_socket_option
@@ -85,6 +95,8 @@ def up(
     seconds: float | None,
     verbose: bool,
     lease: float | None,
+    labels: tuple[str, ...],
+    node_name: str | None,
     port: int | None,
     host: str | None,
     socket_path: Path | None,
@@ -93,8 +105,9 @@ def up(
     no_engine: bool,
 ) -> None:
     """Run the engine and the HTTP API here, until Ctrl-C."""
+    node = _check_node(labels, node_name)
     options = prepare_options(
-        out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine
+        out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine, **node
     )
     address = _api_address(out, options, host, port, no_api=no_api)
     if address is None:
@@ -145,6 +158,14 @@ def _api_address(
         return None
     address = listen_address(settings, host, port)
     return address if options.engine else address._replace(chosen=True)
+
+
+def _check_node(labels: tuple[str, ...], name: str | None) -> dict[str, Any]:
+    """Return name and labels of the node as options of the child processes; bad ones are refused here."""
+    from ....model.node_labels import check_node_name, parse_node_labels  # noqa: PLC0415 - `--help` does without
+
+    parse_node_labels(labels)
+    return {"labels": labels, "node_name": None if name is None else check_node_name(name)}
 
 
 def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions:
@@ -237,6 +258,8 @@ _LONGEST_POLL = 10.0
     help="Execute at most so many runs at once. Default: 1024.",
 )
 @_lease_option
+@_label_option
+@_node_name_option
 @_seconds_option
 @_verbose_option
 @_metrics_port_option
@@ -248,11 +271,14 @@ def worker(
     batch: int | None,
     concurrency: int | None,
     lease: float | None,
+    labels: tuple[str, ...],
+    node_name: str | None,
     seconds: float | None,
     verbose: bool,
     metrics_port: int | None,
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
-    chosen = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
+    chosen: dict[str, Any] = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
+    chosen |= _check_node(labels, node_name)
     options = prepare_options(out, place, **chosen, seconds=seconds, verbose=verbose)
     run_node(out, options, metrics_port)

@@ -103,8 +103,27 @@ SELECT id, token FROM @live_runs WHERE node = $1 ORDER BY id
 UPDATE @agenda FORCE INDEX (agenda_queues) SET state = 0 WHERE state = 3 AND queue = $1
 ORDER BY urgency, due, task, slot LIMIT $2
 
--- name: has_entries_parked_at_routes
-SELECT EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND queue IN ($1))
+-- name: waiting_for_nodes
+-- Whether entries are parked at these routes, and whether there are entries in the queues of routes.
+SELECT
+  EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND queue IN ($1)), EXISTS (SELECT 1 FROM @agenda WHERE state = 5)
+
+-- name: route_queues
+SELECT queue, MIN(due) FROM @agenda WHERE state = 5 GROUP BY queue
+
+-- name: route_queues_head
+SELECT MIN(due) FROM @agenda WHERE state = 5 AND queue IN ($1)
+
+-- name: queued_slice
+-- Locks like `timed_slice`.
+SELECT {entry_columns}, task_state.version
+FROM (
+  SELECT task, slot FROM @agenda WHERE state = 5 AND due <= $1 AND queue IN ($2) ORDER BY due, task, slot LIMIT $3*4
+) AS head
+STRAIGHT_JOIN @task_state AS task_state FORCE INDEX (PRIMARY) ON task_state.task = head.task
+STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY)
+  ON agenda.task = head.task AND agenda.slot = head.slot AND agenda.state = 5 AND agenda.due <= $1
+LIMIT $3 FOR UPDATE SKIP LOCKED
 
 -- name: unpark_routes
 -- Entries that another transaction has locked are skipped; the next call unparks them.
@@ -114,11 +133,11 @@ UPDATE @agenda SET state = 0, lane = NULL WHERE task IN ($found_1) AND (task, sl
 -- name: join
 START TRANSACTION;
 INSERT INTO @node_locks (node) VALUES ($1) ON DUPLICATE KEY UPDATE node = VALUES(node);
-INSERT INTO @nodes ({node_columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO @nodes ({node_columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON DUPLICATE KEY UPDATE
   home = VALUES(home), version = VALUES(version), joined = VALUES(joined), renewed = VALUES(renewed),
   renewals = VALUES(renewals), host = VALUES(host), load_count = VALUES(load_count), capacity = VALUES(capacity),
-  clock_offset = VALUES(clock_offset), draining = VALUES(draining);
+  clock_offset = VALUES(clock_offset), draining = VALUES(draining), labels = VALUES(labels);
 COMMIT
 
 -- name: lock_node

@@ -38,7 +38,7 @@ chain_rows.arrivals, chain_rows.updated
 kind, record_key, owner, body, version, expires
 
 -- name: node_columns
-id, home, version, joined, renewed, renewals, host, load_count, capacity, clock_offset, draining
+id, home, version, joined, renewed, renewals, host, load_count, capacity, clock_offset, draining, labels
 
 -- name: no_limits_filter
 -- True if there is no lane with a limit and no blocked owner.

@@ -84,6 +84,10 @@ FROM (
   (
     SELECT task, slot, due FROM @agenda WHERE state = 1 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
   )
+  UNION ALL
+  (
+    SELECT task, slot, due FROM @agenda WHERE state = 5 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+  )
 ) AS agenda
 JOIN @task_state AS task_state ON task_state.task = agenda.task
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
@@ -93,7 +97,7 @@ ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 SELECT agenda.task, task_state.version, agenda.due
 FROM @tasks AS tasks STRAIGHT_JOIN @agenda AS agenda ON agenda.task = tasks.seq
 STRAIGHT_JOIN @task_state AS task_state ON task_state.task = tasks.seq
-WHERE tasks.owner = $1 AND agenda.state IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+WHERE tasks.owner = $1 AND agenda.state IN (0, 1, 5) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: tasks_of_owner_and_all
 SELECT
@@ -178,7 +182,15 @@ SELECT
       AND NOT (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS parked),
   (SELECT COUNT(*) FROM (
     SELECT 1 FROM @agenda WHERE state = 3 AND (NOT $1? OR owner = $1)
-      AND (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS stranded)
+      AND (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS stranded),
+  (SELECT COUNT(*) FROM (
+    SELECT 1 FROM @agenda WHERE state = 5 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS queued)
+
+-- name: tasks_due_in_route_queues
+SELECT DISTINCT agenda.task, task_state.version
+FROM @agenda AS agenda JOIN @task_state AS task_state ON task_state.task = agenda.task
+WHERE agenda.state = 5 AND agenda.due <= $1 AND (NOT $2? OR agenda.owner = $2)
+ORDER BY agenda.task LIMIT $3
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version

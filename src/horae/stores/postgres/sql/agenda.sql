@@ -106,8 +106,24 @@ UPDATE @agenda SET state = 0 WHERE (task, slot) IN (
   SELECT task, slot FROM @agenda WHERE state = 3 AND lane = $1 ORDER BY priority DESC, due, task, slot LIMIT $2
 )
 
--- name: has_entries_parked_at_routes
-SELECT EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]))
+-- name: waiting_for_nodes
+-- Whether entries are parked at these routes, and whether there are entries in the queues of routes.
+SELECT
+  EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND lane = ANY ((SELECT $1::text::text[])::text[])),
+  EXISTS (SELECT 1 FROM @agenda WHERE state = 5)
+
+-- name: route_queues
+SELECT lane, min(due) FROM @agenda WHERE state = 5 GROUP BY lane
+
+-- name: route_queues_head
+SELECT min(due) FROM @agenda WHERE state = 5 AND lane = ANY ((SELECT $1::text::text[])::text[])
+
+-- name: queued_slice
+SELECT {entry_columns}, task_state.version
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state = 5 AND agenda.due <= $1 AND agenda.lane = ANY ((SELECT $2::text::text[])::text[])
+ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $3
+FOR UPDATE OF task_state, agenda SKIP LOCKED
 
 -- name: unpark_routes
 -- Entries that another transaction has locked are skipped; the next call unparks them.
@@ -117,11 +133,11 @@ UPDATE @agenda SET state = 0, lane = NULL WHERE (task, slot) IN (
 RETURNING 1
 
 -- name: join
-INSERT INTO @nodes ({node_columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO @nodes ({node_columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (id) DO UPDATE SET
   home = excluded.home, version = excluded.version, joined = excluded.joined, renewed = excluded.renewed,
   renewals = excluded.renewals, host = excluded.host, load = excluded.load, capacity = excluded.capacity,
-  clock_offset = excluded.clock_offset, draining = excluded.draining
+  clock_offset = excluded.clock_offset, draining = excluded.draining, labels = excluded.labels
 
 -- name: lock_node
 SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE

@@ -38,7 +38,7 @@ chain_rows.arrivals, chain_rows.updated
 kind, key, owner, body, version, expires
 
 -- name: node_columns
-id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
+id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining, labels
 
 -- name: task_filter
 -- A condition whose parameter is NULL is off. Labels are compared as JSON text: quotes inside a value are escaped, so no

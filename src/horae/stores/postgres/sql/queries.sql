@@ -93,6 +93,8 @@ WHERE (agenda.task, agenda.slot) IN (
   (SELECT task, slot FROM @agenda WHERE state = 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due, task, slot LIMIT $2)
   UNION ALL
   (SELECT task, slot FROM @agenda WHERE state = 1 AND due > 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
+  UNION ALL
+  (SELECT task, slot FROM @agenda WHERE state = 5 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
 )
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
@@ -100,7 +102,7 @@ ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 -- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
 SELECT agenda.task, task_state.version, agenda.due
 FROM @tasks JOIN @agenda ON agenda.task = tasks.seq JOIN @task_state ON task_state.task = tasks.seq
-WHERE tasks.owner = $1 AND agenda.state IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+WHERE tasks.owner = $1 AND agenda.state IN (0, 1, 5) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: tasks_of_owner_and_all
 SELECT
@@ -181,7 +183,15 @@ SELECT
       AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS parked),
   (SELECT count(*) FROM (
     SELECT 1 FROM @agenda WHERE state = 3 AND ($1::text IS NULL OR owner = $1)
-      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS stranded)
+      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS stranded),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM @agenda WHERE state = 5 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS queued)
+
+-- name: tasks_due_in_route_queues
+SELECT DISTINCT agenda.task, task_state.version
+FROM @agenda JOIN @task_state ON task_state.task = agenda.task
+WHERE agenda.state = 5 AND agenda.due <= $1 AND ($2::text IS NULL OR agenda.owner = $2)
+ORDER BY agenda.task LIMIT $3
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version

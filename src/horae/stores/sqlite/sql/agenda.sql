@@ -92,14 +92,29 @@ UPDATE agenda SET state = 0 WHERE (task, slot) IN (
   ORDER BY priority DESC, due, task, slot LIMIT ?
 )
 
--- name: has_entries_parked_at_routes
-SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane IN carray(?))
+-- name: waiting_for_nodes
+-- Whether entries are parked at these routes, and whether there are entries in the queues of routes.
+SELECT
+  EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane IN carray(?)),
+  EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_queued WHERE state = 5)
+
+-- name: route_queues
+SELECT lane, min(due) FROM agenda INDEXED BY agenda_queued WHERE state = 5 GROUP BY lane
+
+-- name: route_queues_head
+SELECT min(due) FROM agenda INDEXED BY agenda_queued WHERE state = 5 AND lane IN carray(?)
+
+-- name: queued_slice
+SELECT {entry_columns}, task_state.version
+FROM agenda INDEXED BY agenda_queued JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 5 AND agenda.due <= ?1 AND agenda.lane IN carray(?2)
+ORDER BY agenda.due, agenda.task, agenda.slot LIMIT ?3
 
 -- name: unpark_routes
 UPDATE agenda SET state = 0, lane = NULL WHERE state = 3 AND lane IN carray(?) RETURNING 1
 
 -- name: join
-REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: lock_node
 -- A write transaction excludes all others.

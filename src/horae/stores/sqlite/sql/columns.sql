@@ -35,7 +35,7 @@ chain_rows.task, chain_rows.root, chain_rows.state, chain_rows.planned, chain_ro
 chain_rows.arrivals, chain_rows.updated
 
 -- name: node_columns
-id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
+id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining, labels
 
 -- name: record_columns
 kind, key, owner, body, version, expires

@@ -124,6 +124,12 @@ SELECT * FROM (
   FROM agenda INDEXED BY agenda_ready_due JOIN task_state ON task_state.task = agenda.task
   WHERE agenda.state = 1 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
 )
+UNION ALL
+SELECT * FROM (
+  SELECT agenda.task, task_state.version, agenda.due
+  FROM agenda INDEXED BY agenda_queued JOIN task_state ON task_state.task = agenda.task
+  WHERE agenda.state = 5 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
+)
 ORDER BY 3 LIMIT ?2
 
 -- name: tasks_of_owner_and_all
@@ -135,7 +141,7 @@ SELECT
 -- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
 SELECT agenda.task, task_state.version, agenda.due
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN agenda ON agenda.task = tasks.seq JOIN task_state ON task_state.task = tasks.seq
-WHERE tasks.owner = ? AND agenda.state IN (0, 1) ORDER BY agenda.due LIMIT ?
+WHERE tasks.owner = ? AND agenda.state IN (0, 1, 5) ORDER BY agenda.due LIMIT ?
 
 -- name: latest
 SELECT {run_columns}, tasks.id
@@ -182,7 +188,15 @@ SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
     WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
-      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3))
+      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3)),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM agenda INDEXED BY agenda_queued
+    WHERE state = 5 AND due <= ?2 AND (?1 IS NULL OR owner = ?1) LIMIT ?3))
+
+-- name: tasks_due_in_route_queues
+SELECT DISTINCT agenda.task, task_state.version
+FROM agenda INDEXED BY agenda_queued JOIN task_state ON task_state.task = agenda.task
+WHERE agenda.state = 5 AND agenda.due <= ?1 AND (?2 IS NULL OR agenda.owner = ?2) ORDER BY agenda.task LIMIT ?3
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version

@@ -10,6 +10,7 @@ from .claims.fencing import FencingContract
 from .claims.gates import GatesContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
+from .claims.route_queues import RouteQueuesContract
 from .claims.routes import RoutesContract
 from .claims.run_deduplication import RunDeduplicationContract
 from .claims.run_inputs import RunInputContract
@@ -57,6 +58,7 @@ class StoreContract(
     EventsContract,
     RetentionContract,
     PrecisionContract,
+    RouteQueuesContract,
     RoutesContract,
     OverviewContract,
     CountsContract,

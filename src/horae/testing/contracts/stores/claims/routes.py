@@ -42,11 +42,11 @@ class RoutesContract(Contract):
         parked = a_task(lane="press")
         await add_tasks(store, water, call, parked)
         await store.claim_due(NOON + HOUR, NODE, 10, _start_if_routable())
-        assert [facts.task.id for facts in await store.stranded(None)] == [water.id, call.id, parked.id]
-        assert [facts.task.id for facts in await store.stranded("bob")] == [call.id]
-        assert len(await store.stranded(None, 1)) == 1
+        assert [facts.task.id for facts in await store.stranded(None, NOON + HOUR)] == [water.id, call.id, parked.id]
+        assert [facts.task.id for facts in await store.stranded("bob", NOON + HOUR)] == [call.id]
+        assert len(await store.stranded(None, NOON + HOUR, 1)) == 1
         await store.admit([WATER])
-        assert [facts.task.id for facts in await store.stranded(None)] == [call.id]
+        assert [facts.task.id for facts in await store.stranded(None, NOON + HOUR)] == [call.id]
 
     async def test_a_stranded_entry_is_neither_claimable_nor_next_due(self, store: FullStore) -> None:
         task = a_task()
@@ -62,7 +62,7 @@ class RoutesContract(Contract):
         await store.join(a_node())
         await add_tasks(store, *water, *http)
         await claim_all(store, decide=_start_if_routable())
-        assert await store.admit([WATER]) == 3
+        assert (await store.admit([WATER])).unparked == 3
         assert await store.next_due() == NOON
         assert {each.task.id for each in await claim_all(store, decide=_start_if_routable(WATER))} == {
             task.id for task in water
@@ -75,19 +75,19 @@ class RoutesContract(Contract):
         await add_tasks(store, *tasks)
         await claim_all(store, decide=_start_if_routable())
         async with self.another(store) as other:
-            assert await other.admit({WATER, _HTTP, kind_route("unknown")}) == 2
+            assert (await other.admit({WATER, _HTTP, kind_route("unknown")})).unparked == 2
         assert len(await claim_all(store)) == 2
 
     async def test_admitting_a_route_without_entries_unparks_nothing(self, store: FullStore) -> None:
         await store.join(a_node())
         await add_tasks(store, a_task())
-        assert await store.admit([WATER, _HTTP]) == 0
-        assert await store.admit([]) == 0
+        assert (await store.admit([WATER, _HTTP])).unparked == 0
+        assert (await store.admit([])).unparked == 0
         await claim_all(store, decide=_start_if_routable())
-        assert await store.admit([]) == 0
-        assert await store.admit([_HTTP]) == 0
-        assert await store.admit([WATER]) == 1
-        assert await store.admit([WATER]) == 0
+        assert (await store.admit([])).unparked == 0
+        assert (await store.admit([_HTTP])).unparked == 0
+        assert (await store.admit([WATER])).unparked == 1
+        assert (await store.admit([WATER])).unparked == 0
 
     async def test_an_admitted_entry_is_unchanged(self, store: FullStore) -> None:
         """Same instant, attempt and rank: nothing was attempted."""
@@ -110,7 +110,7 @@ class RoutesContract(Contract):
         await store.add([a_new_task(task, entries=[an_entry(task), later])])
         await claim_all(store, decide=_start_if_routable())
         assert await store.next_due() == NOON + HOUR
-        assert await store.admit([WATER]) == 1
+        assert (await store.admit([WATER])).unparked == 1
         assert await store.next_due() == NOON
 
     async def test_a_free_lane_slot_does_not_unpark_stranded_entries(self, store: FullStore) -> None:
@@ -124,7 +124,7 @@ class RoutesContract(Contract):
 
     async def test_admitting_a_route_does_not_unpark_entries_of_a_full_lane(self, store: FullStore) -> None:
         await fill_lane(store, "press", a_task(), a_task())
-        assert await store.admit([WATER, _HTTP]) == 0
+        assert (await store.admit([WATER, _HTTP])).unparked == 0
         assert (await store.waiting(None, NOON)).parked == 1
 
     # --- waiting counts ----------------------------------------------------------------------------------------------

@@ -6,12 +6,13 @@ import inspect
 
 import pytest
 
+from horae.model.messages import NewMessage, Stream
 from horae.model.reason import Reason
 from horae.model.record import Record, RecordWrite
 from horae.ports.full_store import FullStore
 from horae.service.tasks.dry_run import READS, make_dry_run_store
 from horae.stores.memory.store import MemoryStore
-from horae.testing.factories import a_new_task, a_task
+from horae.testing.factories import NOON, a_new_task, a_task
 
 DISCARDED = frozenset(
     {
@@ -25,6 +26,11 @@ DISCARDED = frozenset(
         "settle",
         "upsert",
         "write_lines",
+        "append_messages",
+        "delete_stream",
+        "put_stream",
+        "register_reader",
+        "remove_reader",
         "write_metadata",
         "write_records",
     }
@@ -37,6 +43,7 @@ REFUSED = frozenset(
         "claim_due",
         "claim_queued",
         "close",
+        "commit_writes",
         "drop_expired",
         "renew_lease",
         "import_page",
@@ -47,6 +54,7 @@ REFUSED = frozenset(
         "release",
         "start",
         "trim",
+        "trim_messages",
     }
 )
 
@@ -80,3 +88,22 @@ async def test_discarded_writes_leave_the_store_unchanged() -> None:
     assert await store.count_parts() == before
     assert await store.read_metadata("name") is None
     assert await store.get_record("kind", "key") is None
+
+
+async def test_discarded_messages_leave_the_store_unchanged() -> None:
+    store = MemoryStore()
+    dry_run = make_dry_run_store(store)
+    message = NewMessage("chat", "hello", "Ada", "web", "1", NOON)
+    assert await dry_run.append_messages("ada", [message, message._replace(source_id="2")]) == (1, 2)
+    assert await dry_run.put_stream(Stream("ada", "chat", NOON, keep=5)) == Stream("ada", "chat", NOON, keep=5)
+    assert await dry_run.register_reader("ada", "chat", "handled", 0, NOON) is None
+    assert await store.stream("ada", "chat") is None
+    await store.append_messages("ada", [message])
+    assert (await dry_run.put_stream(Stream("ada", "chat", NOON, keep=5))).last == 1
+    cursor = await dry_run.register_reader("ada", "chat", "handled", 0, NOON)
+    assert cursor is not None
+    assert not await dry_run.remove_reader("ada", "chat", "handled")
+    assert await dry_run.delete_stream("ada", "chat")
+    state = await store.stream("ada", "chat")
+    assert state is not None
+    assert (state.stream.last, state.stream.keep, state.cursors) == (1, None, ())

@@ -11,7 +11,7 @@ _IRREGULAR: Final = {"addresses": "address", "entries": "entry"}
 NOUNS: Final = frozenset(
     {
         "addresses", "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "destinations", "entries", "errors", "functions",
-        "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "links", "messages", "minutes", "nodes",
+        "groups", "hours", "instants", "jobs", "keys", "labels", "lanes", "letters", "levels", "lines", "links", "messages", "minutes", "nodes",
         "notices", "numbers", "occurrences", "owners", "pairs", "periods", "readers", "reminders", "requests", "rows", "runs", "schedules", "seats", "seconds", "secrets",
         "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "views", "warnings", "webhooks",
         "weeks",

@@ -30,6 +30,8 @@ _OTHER_VARIABLES: Final = (
     "HORAE_TRACE",
     "HORAE_PLANNED",
     "HORAE_ATTEMPT",
+    "HORAE_GATE",
+    "HORAE_GATE_STATE",
     "HORAE_PREVIOUS",
 )
 KNOWN_VARIABLES: Final = frozenset(

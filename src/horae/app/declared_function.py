@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -171,6 +171,7 @@ class PolicyArguments(TypedDict, total=False):
     notify_after: int | Never
     start_within: Duration
     notify: Notify | Never
+    lanes: Sequence[str]
 
 
 def to_options(chosen: PolicyArguments) -> Options:

@@ -40,6 +40,7 @@ _TARGET_OPTIONS: Final = (
 _SETTING_OPTIONS: Final = (
     click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
     click.option("--lane", help="At most so many at once: see 'horae lane NAME LIMIT'."),
+    click.option("--lanes", metavar="LIST|none", help="Further lanes; a run starts when all of them have room."),
     click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
 )
 _POLICY_OPTIONS: Final = (
@@ -158,6 +159,8 @@ def _policy_options(definition: Values) -> dict[str, Any]:
     for name in ("retries", "give_up_after", "max_duration", "notify_after", "start_within"):
         if definition[name] is not None:
             chosen[name] = _parse_limit(definition[name])
+    if definition["lanes"] is not None:
+        chosen["lanes"] = [] if definition["lanes"] == "none" else _split_list(definition["lanes"])
     return {**chosen, **_notify_options(definition)}
 
 

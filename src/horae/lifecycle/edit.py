@@ -181,7 +181,7 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
     """Return the entries with the new priority, unparked where the task has left their lane or route."""
     updated = []
     for entry in facts.entries:
-        has_left = task.target != facts.task.target if is_route(entry.lane) else task.lane != facts.task.lane
+        has_left = task.target != facts.task.target if is_route(entry.lane) else task.lanes != facts.task.lanes
         after = entry._replace(priority=task.policies.priority)
         if has_left:
             after = after._replace(

@@ -34,6 +34,8 @@ HIGHEST_PRIORITY: Final = 100
 MAX_NOTIFIED: Final = 8
 """Destinations per task."""
 DESTINATION_CHARACTERS: Final = 64
+MAX_TASK_LANES: Final = 8
+"""Lanes per task, its first one included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ class Policies:
     start_within: timedelta | None = None
     """A run that has not started that long after its due instant is skipped, whatever it waited for. None: no limit."""
     notify: Notify | None = None
+    lanes: tuple[str, ...] = ()
+    """Further lanes, besides that of the task: a run starts when all of them have a free slot."""
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
@@ -135,6 +139,8 @@ class Policies:
             check_type("notify", self.notify, Notify)
             if not self.notify_after and set(self.notify.on) & set(INCIDENT_OCCASIONS):
                 raise refuse("notify_without_incident")
+        if self.lanes != ():
+            _check_list("lanes", self.lanes, MAX_TASK_LANES)
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -182,6 +188,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
         **({} if notify is None else {"notify": {"to": list(notify.to), "on": list(notify.on)}}),
+        **({"lanes": list(policies.lanes)} if policies.lanes else {}),
     }
 
 
@@ -208,6 +215,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
         start_within=_duration(value.get("start_within")),
         notify=_notify_from(value.get("notify")),
+        lanes=tuple(value.get("lanes", ())),
     )
 
 

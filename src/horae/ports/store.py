@@ -164,6 +164,7 @@ class TaskFilter(NamedTuple):
     states: frozenset[TaskState] | None = None
     name: str | None = None
     lane: str | None = None
+    """First lane of the task."""
     labels: tuple[tuple[str, str], ...] = ()
     text: str | None = None
     """Substring of the name, ignoring case."""

@@ -28,13 +28,11 @@ class LaneCounts:
         """No task has a lane, and no owner is limited or blocked."""
 
     def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
-        """Return the use of the lanes that a run of the task takes: its own lane, then that of its owner."""
-        lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
-        if lane is None:
-            return () if owners_lane is None else (self._use(owners_lane),)
-        if owners_lane is None or owners_lane == lane:
-            return (self._use(lane),)
-        return self._use(lane), self._use(owners_lane)
+        """Return the use of the lanes that a run of the task takes: its own lanes, then that of its owner."""
+        lanes, owners_lane = task.lanes, self._lane_of_owner.get(task.owner)
+        if owners_lane is not None and owners_lane not in lanes:
+            lanes = (*lanes, owners_lane)
+        return tuple(map(self._use, lanes))
 
     def block_reason(self, task: Task) -> Reason | None:
         return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))

@@ -26,6 +26,7 @@ POLICY_FIELDS: Final = (
     "notify_after",
     "start_within",
     "notify",
+    "lanes",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
@@ -54,6 +55,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         "start_within": _duration_json(policies.start_within),
         "notify": notify_json(policies.notify),
+        "lanes": list(policies.lanes),
     }
 
 
@@ -72,6 +74,8 @@ def read_policies(value: object) -> Options:
         chosen["retry"] = _read_retry(fields["retry"])
     if "notify" in fields:
         chosen["notify"] = NEVER if fields["notify"] is None else _read_notify(fields["notify"])
+    if "lanes" in fields:
+        chosen["lanes"] = () if fields["lanes"] is None else fields["lanes"]
     return Options(**chosen)
 
 

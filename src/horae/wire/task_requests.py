@@ -100,6 +100,8 @@ def _option_json(name: str, value: Any) -> Any:
         return {"mode": value.mode, "within": _option_json("within", value.within), "limit": value.limit}
     if isinstance(value, Notify):
         return notify_json(value)
+    if name == "lanes":
+        return list(value)
     if isinstance(value, RetryPolicy):
         parts = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
         return {part: _option_json(part, getattr(value, part)) for part in parts}

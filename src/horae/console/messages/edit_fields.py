@@ -40,6 +40,7 @@ LABELS: Final[dict[str, Message]] = {
     "policies.start_within": Message("Start within", "最晚开始"),
     "policies.guarantee": Message("After a crash", "崩溃之后"),
     "policies.priority": Message("Priority", "优先级"),
+    "policies.lanes": Message("Further lanes", "其他通道"),
     "past": Message("Past of the task", "任务的过去"),
     "past.created": Message("Created", "创建于"),
     "past.counted": Message("Occurrences counted", "已计次数"),
@@ -110,6 +111,9 @@ HELP: Final[dict[str, Message]] = {
     "policies.start_within": Message(
         "Skipped if it has not started that long after it was due, such as 10m; or never.",
         "到期后超过这一时间仍未开始就跳过,例如 10m;或 never。",
+    ),
+    "policies.lanes": Message(
+        "Names, one per line: a run starts when all of them have room.", "名称,每行一个;所有通道都有空位时才开始运行。"
     ),
     "policies.priority": Message("From -100 to 100; higher comes first.", "-100 到 100;数值大的先运行。"),
     "past.created": Message("An instant with offset: the schedule counts from it.", "带时差的时刻:计划从这一刻算起。"),

@@ -192,6 +192,8 @@ def read_options(body: Mapping[str, Any]) -> Options:
         chosen["retry"] = RetryRequest(**chosen["retry"])
     if isinstance(chosen.get("notify"), Mapping):
         chosen["notify"] = Notify(tuple(chosen["notify"]["to"]), tuple(chosen["notify"]["on"]))
+    if "lanes" in chosen:
+        chosen["lanes"] = tuple(chosen["lanes"])
     return Options(**chosen) if chosen else NO_OPTIONS
 
 

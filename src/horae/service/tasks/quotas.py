@@ -97,7 +97,7 @@ def definition_bytes(task: Task) -> int:
         task.target.spec,
         task.name,
         task.key or "",
-        task.lane or "",
+        *task.lanes,
         json.dumps(to_json(task.schedule)),
     )
     labels = (text for label in task.labels for text in label)

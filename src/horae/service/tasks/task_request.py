@@ -96,6 +96,8 @@ class Options(NamedTuple):
     start_within: Duration | None = None
     notify: Notify | str | None = None
     """NEVER: no messages."""
+    lanes: tuple[str, ...] | None = None
+    """Lanes besides that of the task; an empty list: none."""
 
     def merged_with(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
@@ -134,8 +136,8 @@ class TaskRequest(NamedTuple):
     options: Options = NO_OPTIONS
     cleared: frozenset[str] = frozenset()
     """Fields that the caller set to null: the declaration of a function does not fill them."""
-    granted_lane: str | None = None
-    """Lane of the function's declaration: a shared lane that every owner may then use."""
+    granted_lanes: tuple[str, ...] = ()
+    """Lanes of the function's declaration: shared lanes that every owner may then use."""
     past: TaskPast | None = None
     """Only admins may set it, and imports and plans, which also set `trusted_past`."""
     trusted_past: bool = False
@@ -174,6 +176,7 @@ def explicit_options(policies: Policies) -> Options:
         notify_after=policies.notify_after,
         start_within=NEVER if policies.start_within is None else policies.start_within,
         notify=NEVER if policies.notify is None else policies.notify,
+        lanes=policies.lanes,
     )
 
 
@@ -268,6 +271,7 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
         "start_within": _read_limit("start_within", options.start_within),
         "notify": options.notify,
+        "lanes": None if options.lanes is None else read_lanes(options.lanes),
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     unset = ("give_up_after", "max_duration", "start_within", "notify")
@@ -276,6 +280,12 @@ def apply_options(base: Policies, options: Options) -> Policies:
         # Webhooks wait for a streak by default; a person gets a message about the first failure.
         named["notify_after"] = 1 if base.notify_after == DEFAULT_POLICIES.notify_after else base.notify_after
     return replace(base, **named)
+
+
+def read_lanes(value: Any) -> Any:
+    """Return a list as a tuple; another value as it is, for the policy to refuse."""
+    is_list = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return tuple(value) if is_list else value
 
 
 def _read_limit(name: str, value: Duration | None) -> timedelta | str | None:

@@ -115,7 +115,7 @@ class Data:
 
     def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         owners_lane = owner_lane(task.owner)
-        names = [] if task.lane is None else [task.lane]
+        names = list(task.lanes)
         if owners_lane in self.lane_limits and owners_lane not in names:
             names.append(owners_lane)
         return tuple(LaneUse(name, self.lane_limit(name), self.slots_in_use(name)) for name in names)

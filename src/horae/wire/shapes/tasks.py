@@ -78,6 +78,7 @@ TASK: Final = closed(
                 "notify_after": INTEGER,
                 "start_within": nullable(TEXT),
                 "notify": nullable(closed({"to": list_of(TEXT), "on": list_of(choice(*OCCASIONS))})),
+                "lanes": list_of(TEXT) | {"description": "Lanes besides `lane`: a run starts when all have room."},
             }
         ),
         "owner": TEXT,

@@ -83,6 +83,8 @@ _POLICIES: Final = nullable(
             "notify_after": nullable(INTEGER)
             | {"minimum": 0, "description": "Failed occurrences in a row before one notification; 0 or null: never."},
             "notify": _NOTIFY,
+            "lanes": nullable(list_of(TEXT))
+            | {"description": "Lanes besides `lane`, 8 in all: a run starts when all of them have a free slot."},
             "timeout": {"type": ["string", "number", "null"]},
             "max_duration": {"type": ["string", "number", "null"]},
             "start_within": {"type": ["string", "number", "null"]}

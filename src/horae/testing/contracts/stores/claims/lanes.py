@@ -160,6 +160,20 @@ class LanesContract(Contract):
         await settle(store, claimed.run)
         assert sorted(await _claim_within_lanes(store)) == sorted([neighbour.id, other.id])
 
+    async def test_a_run_needs_a_slot_in_each_of_several_lanes(self, store: FullStore) -> None:
+        (oven_run,) = await fill_lane(store, "oven", a_task())
+        (press_run,) = await fill_lane(store, "press", a_task())
+        task = a_task(lane="press", lanes=("oven",))
+        await add_tasks(store, task)
+        assert await _claim_within_lanes(store) == []
+        await settle(store, press_run)
+        assert await _claim_within_lanes(store) == [], "its other lane is still full"
+        await settle(store, oven_run)
+        (claimed,) = await claim_all(store, decide=start_within_lanes())
+        assert (claimed.task.id, claimed.run.lanes) == (task.id, ("press", "oven"))
+        assert [lane.used for lane in await store.lanes()] == [1, 1]
+        assert [lane.name for lane in (await get_facts(store, task)).lanes] == ["press", "oven"]
+
     async def test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next(self, store: FullStore) -> None:
         """The unparked entry is skipped, so the slot is still free, and no other event would unpark the next one."""
         (run,) = await fill_lane(store, "press", *(a_task() for _ in range(3)))

@@ -100,8 +100,8 @@ class IgnoresPriorityInLanes(MemoryStore):
 
 
 class _NoPriorities(Entries):
-    def first_parked(self, lane: str, most: int) -> list[Entry]:
-        return sorted(super().first_parked(lane, 1_000), key=lambda entry: entry.due)[: max(0, most)]
+    def first_parked(self, lane: str, most: int, last_owner: str) -> list[Entry]:
+        return sorted(super().first_parked(lane, 1_000, last_owner), key=lambda entry: entry.due)[: max(0, most)]
 
 
 class LosesFreedLaneSlots(MemoryStore):

@@ -182,4 +182,4 @@ def to_options(chosen: PolicyArguments) -> Options:
         if suggested is not None:
             raise suggested
         raise refuse("unknown_policy", name=unknown[0])
-    return Options(**chosen) if chosen else NO_OPTIONS
+    return Options._make(map(dict(chosen).get, Options._fields)) if chosen else NO_OPTIONS

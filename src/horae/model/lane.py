@@ -18,15 +18,25 @@ OWNER_LANE_PREFIX: Final = "owner:"
 
 
 class LaneUse(NamedTuple):
-    """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time."""
+    """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time.
+
+    `offered` free slots are kept for entries that waited and were unparked; `has_waiting`: further entries are parked.
+    """
 
     name: str
     limit: int
     used: int
+    offered: int = 0
+    has_waiting: bool = False
 
     @property
     def is_full(self) -> bool:
         return self.used >= self.limit
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether there is no slot for an entry that has not waited in this lane: it must not overtake those that have."""
+        return self.has_waiting or self.used + self.offered >= self.limit
 
 
 class LaneQueue(NamedTuple):

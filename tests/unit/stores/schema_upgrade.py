@@ -67,7 +67,17 @@ def read_before(store: str) -> dict[str, Any]:
     rows = [*found["part runs"], *(row for facts in found["part tasks"] for row in (*facts[2], *facts[3]))]
     for row in rows:
         row += _NEWER_FIELDS
-    return _with_chains(found)
+    return _with_lane_turns(_with_chains(found))
+
+
+def _with_lane_turns(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with what turns in lanes added: entries that were never parked again, lanes where none waits."""
+    for _, _, entries, *_ in found["part tasks"]:
+        for entry in entries:
+            entry.append(0)
+    for lane in found["lanes"]:
+        lane += [0, False]
+    return found
 
 
 def _with_chains(found: dict[str, Any]) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class MemoryAgenda:
     async def admit(self, routes: Collection[str]) -> int:
         entries = self._data.entries
         with self._data.transaction():
-            parked = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
+            parked = [entry for route in sorted(routes) for entry in entries.parked(route)]
             for entry in parked:
                 entries.write(key_of(entry), entry._replace(state=EntryState.TIMED, lane=None))
             return len(parked)

@@ -178,7 +178,11 @@ class LaneState(LaneCounts):
             await self._connection.query("insert_lanes", [name for name in missing if name not in limits])
             limits = dict(await self._connection.query("lock_lanes", missing))
         # Count only now: a count from before the locks may be out of date.
-        taken: dict[str, int] = dict(await self._connection.query("count_lane_slots", missing))
         for name, limit in limits.items():
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
-            self._taken[name] = taken.get(name, 0)
+        for name, taken, offered, has_waiting, last_owner in await self._connection.query("lane_counts", missing):
+            self._taken[name], self._offered[name] = taken, offered
+            if has_waiting:
+                self._with_waiting.add(name)
+            if last_owner is not None:
+                self._last_owners[name] = last_owner

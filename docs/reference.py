@@ -71,6 +71,7 @@ PAUSE_CAUSES: Final = {
     PauseCause.OWNER_REVOKED: "The last token of its agent was revoked.",
     PauseCause.QUOTA: "A quota was lowered, and the task exceeds it; the note names the quota.",
     PauseCause.PREDECESSOR_DELETED: "A task that it runs after was deleted; the note names it.",
+    PauseCause.GATE_FAILED: "Its gate failed eight times in a row; the note has its last words.",
 }
 EVENTS: Final = {
     EventKind.TASK_CREATED: "A task was made.",

@@ -37,6 +37,9 @@ _REPLAY: Final = """(number) => { for (let each = 0; each < number; each += 1)
   window.replayed.dispatchEvent(new MessageEvent("run.started", { data: '{"id":"evt_' + each + '"}' })); }"""
 _METRICS: Final = {"JSHeapUsedSize": "MB", "Nodes": "", "JSEventListeners": ""}
 _MEGABYTE: Final = 1e6
+_QUIET: Final = 1.0
+"""Seconds without a refresh after which the last one is in the page."""
+_CLOCK: Final = SystemClock()
 _GROWTH: Final = Bar("at most", 1.1)
 
 
@@ -67,9 +70,9 @@ async def _measure(chromium: str, events: int) -> tuple[dict[str, float], dict[s
         changing = asyncio.ensure_future(_change_rows(console))
         warm_up = max(_BATCH, int(events * _WARM_UP))
         await _replay(page, warm_up)
-        before = await _metrics(session)
+        before = await _metrics(page, session)
         await _replay(page, events)
-        after = await _metrics(session)
+        after = await _metrics(page, session)
         refreshes: int = await page.evaluate("window.refreshes")
         changing.cancel()
         with suppress(asyncio.CancelledError):
@@ -85,7 +88,11 @@ async def _replay(page: Page, events: int) -> None:
         await page.wait_for_function("(seen) => window.refreshes > seen", arg=seen)
 
 
-async def _metrics(session: CDPSession) -> dict[str, float]:
+async def _metrics(page: Page, session: CDPSession) -> dict[str, float]:
+    """Read the metrics when the last answer is in the page: one that is still parsed has as many nodes as the page."""
+    seen = -1
+    while seen != (seen := await page.evaluate("window.refreshes")):
+        await _CLOCK.pause(_QUIET)
     for _ in range(2):
         await session.send("HeapProfiler.collectGarbage")
     found: dict[str, Any] = await session.send("Performance.getMetrics")
@@ -94,11 +101,11 @@ async def _metrics(session: CDPSession) -> dict[str, float]:
 
 async def _change_rows(console: Console) -> None:
     """Add and delete tasks, so that refreshes bring other rows."""
-    clock, names = SystemClock(), list[str]()
+    names = list[str]()
     number = 0
     while True:
         number += 1
         names.append((await console.api.create_task(name=f"task {number}", when="every 10m"))["id"])
         if len(names) > 15:
             await console.api.delete(f"/v1/tasks/{names.pop(0)}")
-        await clock.pause(0.05)
+        await _CLOCK.pause(0.05)

@@ -29,7 +29,6 @@ _JITTER: Final = 0.5
 _COST_FACTOR: Final = 4
 _MARGIN_MS: Final = 2.0
 _ROUNDS: Final = 3
-_LOWEST_PRIORITY: Final = 19
 _CLOCK: Final = SystemClock()
 
 
@@ -57,7 +56,8 @@ def open_pages(sizes: Sizes) -> list[Section]:
     )
     how = (
         f"{sizes.ticking} tasks a second on SQLite, {sizes.seconds:g} s without and {sizes.seconds:g} s with pages, in"
-        f" {_ROUNDS} turns each; worker, API and the pages are three processes, the last one of the lowest priority, because browsers run on other machines. A refresh may wait up to {BATCH_SECONDS:g} s"
+        f" {_ROUNDS} turns each; worker, API and the pages are three processes, the last one with the scheduling"
+        f" policy `idle`, because browsers run on other machines. A refresh may wait up to {BATCH_SECONDS:g} s"
         " for others of the same fragment."
     )
     busyness = f"Load of the machine: {load_before:.1f} before and {load():.1f} after."
@@ -65,11 +65,12 @@ def open_pages(sizes: Sizes) -> list[Section]:
 
 
 def measure_lateness(ticking: int, pages: int, seconds: float) -> dict[str, Any]:
-    """Measure a deployment without and with pages; runs in a process of its own, which has the lowest priority."""
+    """Measure a deployment without and with pages; runs in a process of its own."""
     with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
         tick(deployment, ticking)
-        # Browsers run on other machines: here they must not take processor time from the server.
-        os.nice(_LOWEST_PRIORITY)
+        # Browsers run on other machines: here they get the processor only while the server does not need it. A nice value
+        # is not enough, because the kernel lets a nice process finish its time slice.
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         return run_fast(_measure(deployment, pages, seconds))
 
 

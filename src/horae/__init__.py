@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     # At run time this is the package `horae.console`, which can be called.
     from .app import Event, Horae, RunHandle, TaskFunction, TaskHandle
     from .app.mounted_console import console as console
+    from .model.gate import Gate as Gate
     from .model.policy import Missed
     from .model.policy import Notify as Notify
     from .model.policy import RetryPolicy as RetryPolicy
@@ -57,6 +58,7 @@ __all__ = [
 
 _LAZY_EXPORTS: Final = {
     "Event": "app",
+    "Gate": "model.gate",
     "Horae": "app",
     "Missed": "model.policy",
     "PriorityQueue": "priority_queue",

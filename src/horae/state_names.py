@@ -19,6 +19,8 @@ CHINESE_STATE_NAMES: Final[dict[str, str]] = {
     "timed_out": "超时",
     "lost": "丢失",
     "skipped": "跳过",
+    "open": "等待前置任务",
+    "planned": "已安排",
 }
 
 

@@ -85,6 +85,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/runs/{run_id}": Row("read", "run"),
     "GET /v1/runs/{run_id}/attempts": Row("read", "run"),
     "GET /v1/runs/{run_id}/logs": Row("read", "run"),
+    "GET /v1/runs/{run_id}/chain": Row("read", "run"),
     "GET /v1/failures": Row("read"),
     "POST /v1/failures/retry": Row("run", body={"run_ids": []}),
     "POST /v1/runs/{run_id}/cancel": Row("run", "run"),

@@ -16,6 +16,12 @@ async def test_a_task_runs_after_others_by_name() -> None:
         assert made.status == 201, made.json
         assert made.json["when"]["links"] == [{"task": first["id"], "on": "succeeded"}]
         assert made.json["next"] is None
+        assert made.json["means"] == "after a"
+        one = await api.get(f"/v1/tasks/{made.json['id']}")
+        assert one.json["means"] == "after a"
+        listed = (await api.get("/v1/tasks?fields=means")).json["items"]
+        assert [each["means"] for each in listed] == ["every hour, UTC", "after a"]
+        assert (await api.get("/v1/tasks")).json["items"][1]["means"] == "after a"
         both: dict[str, Any] = {"after": [{"task": "a", "on": "ended"}, {"task": "b", "on": "failed"}], "mode": "all"}
         join = (await api.post("/v1/tasks", {**SAY, "name": "c", **both})).json
         assert join["when"]["mode"] == "all"

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from horae import Context, Fail, Horae, InvalidTask, after
+from horae.model.accounts.principal import LOCAL
 from horae.model.events.trace_context import trace_id
 from horae.model.limits import PREVIOUS_BYTES
 from horae.testing import TimeTravel
+from horae.wire.runs import chain_json, read_run_chain
 from tests.app.behaviour_scenarios import NOON, render_ledger
 
 
@@ -61,6 +63,26 @@ def test_runs_of_a_chain_share_a_trace_and_know_parent_and_root() -> None:
         assert runs["publish"].root == runs["backup"].root
         assert runs["report"].chain is not None
         assert runs["report"].chain.parents == (runs["backup"].id,)
+
+
+def test_chain_of_a_run_has_the_state_of_every_link() -> None:
+    app, _ = chain(fails="audit")
+    with TimeTravel(app, NOON, zone="UTC") as time:
+        time.travel("1h1m")
+        run = time.runs(time.run(app.get("report")))[0]
+        found = time.run(app.service.runs.chain(LOCAL, run.id))
+        names = {link.task_id: link.name for link in found.links}
+        links = {link.name: (link.state, {names[each] for each in link.parents}) for link in found.links}
+        assert found.links[0].name == "backup"
+        assert found.root == run.root
+        assert links == {
+            "backup": ("succeeded", set()),
+            "report": ("succeeded", {"backup"}),
+            "audit": ("failed", {"backup"}),
+            "alarm": ("skipped", {"backup"}),
+            "publish": ("skipped", {"report", "audit"}),
+        }
+        assert read_run_chain(chain_json(found)) == found
 
 
 def test_a_failure_starts_only_what_waits_for_it() -> None:

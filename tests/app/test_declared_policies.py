@@ -70,7 +70,9 @@ policies = st.builds(
     priority=st.integers(min_value=-100, max_value=100),
     notify_after=st.integers(min_value=0, max_value=1_000),
     start_within=st.none() | spans,
-    notify=st.sampled_from((None, Notify(("ops", "me"), ("overdue",)))),
+    notify=st.sampled_from(
+        (None, Notify(("ops", "me"), ("overdue",)), Notify(("ops",), ("succeeded",), "{horae.result}"))
+    ),
 )
 
 

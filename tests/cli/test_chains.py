@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command_line import Cli
 
 
 def test_chain_is_added_and_shown_as_a_tree(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "a", "--name", "a")
     assert "after a" in cli("add", "--after", "a", "--say", "b", "--name", "b").out
-    cli("add", "--after", "a:ended", "--after", "b", "--all-of", "--say", "c", "--name", "c")
+    cli("add", "--after", "a:ended", "--after", "b", "--after-mode", "all", "--say", "c", "--name", "c")
     tree = cli("show", "a", "--tree").out.splitlines()
     assert tree[0].startswith("a ")
     assert any(line.startswith("├─ b succeeded") for line in tree)
@@ -25,6 +27,73 @@ def test_schedule_and_after_exclude_each_other(cli: Cli) -> None:
     assert cli("add", "every 1h", "--after", "a", "--say", "b").code == 6
     assert cli("add", "--say", "b").code == 2
     assert cli("add", "--after", "nothing", "--say", "b").code == 6
+
+
+def test_edit_changes_predecessors_and_mode(cli: Cli) -> None:
+    for name in ("a", "b"):
+        cli("add", "every 1h", "--say", name, "--name", name)
+    cli("add", "--after", "a", "--say", "c", "--name", "c")
+    assert cli("edit", "c", "--after", "a:ended", "--after", "b").code == 0
+    assert "after a (ended) or b" in cli("show", "c").out
+    assert cli("edit", "c", "--after-mode", "any").code == 0
+    assert cli("edit", "b", "--after", "a").code == 0
+    assert cli("edit", "c", "--after-mode", "all").code == 0
+    assert "after a (ended) and b" in cli("show", "c").out
+    assert cli("edit", "c", "--after", "b").code == 0
+    assert cli("show", "c", "--json").json["task"]["when"]["mode"] == "all"
+
+
+def test_edit_of_links_is_refused_like_a_new_link(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    cli("add", "--after", "a", "--say", "b", "--name", "b")
+    assert "after_and_schedule" in cli("edit", "b", "--when", "every 2h", "--after", "a", "--json").err
+    assert "missing_field" in cli("edit", "a", "--after-mode", "all", "--json").err
+    assert "missing_field" in cli("add", "every 1h", "--after-mode", "all", "--say", "x", "--json").err
+    assert cli("edit", "a", "--after", "b").code == 6
+
+
+def test_schedule_line_names_the_predecessors_and_no_zone(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "one")
+    added = cli("add", "--after", "one", "--say", "b", "--name", "b")
+    shown = cli("show", "b")
+    assert "after one\n" in added.out
+    assert "after one\n" in shown.out
+    assert "after one" in cli("ls").out
+    assert "在 one 成功之后" in cli("--lang", "zh", "ls").out
+    assert [each["means"] for each in cli("ls", "--json").json] == ["every hour, UTC", "after one"]
+    edited = cli("edit", "b", "--after", "one:ended").out
+    assert "after one → after one (ended)" in edited
+
+
+def test_predecessor_that_has_ended_is_a_warning(cli: Cli) -> None:
+    for name in ("a", "b"):
+        cli("add", "every 1h", "--say", name, "--name", name)
+    cli("cancel", "a")
+    added = cli("add", "--after", "a", "--after", "b", "--say", "c", "--name", "c", "--json").json
+    assert "predecessor_finished" in [each["code"] for each in added["warnings"]]
+    assert "'a', which it runs after, is cancelled" in cli("add", "--after", "a", "--say", "d", "--name", "d").err
+    cli("add", "--after", "b", "--say", "e", "--name", "e")
+    edited = cli("edit", "e", "--after", "a", "--json").json
+    assert [each["code"] for each in edited["warnings"]] == ["predecessor_finished"]
+    assert "predecessor_finished" not in cli("edit", "e", "--after", "b", "--json").out
+
+
+@pytest.mark.usefixtures("node")
+def test_chain_of_a_run_is_shown_as_a_tree(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "a", "--name", "a")
+    cli("add", "--after", "a", "--say", "b", "--name", "b")
+    cli("add", "--after", "a:failed", "--say", "c", "--name", "c")
+    run = cli("run", "a", "--wait", "--json").json
+    tree = cli("show", run["id"], "--tree", "--json").json
+    assert [(each["task"], each["state"]) for each in tree["links"] if each["task"] != "b"] == [
+        ("a", "succeeded"),
+        ("c", "skipped"),
+    ]
+    lines = cli("show", run["id"], "--tree").out.splitlines()
+    assert lines[0].startswith("a  succeeded")
+    assert any(line.startswith("├─ b") for line in lines)
+    assert "└─ c  skipped" in lines
+    assert "└─ c  跳过" in cli("--lang", "zh", "show", run["id"], "--tree").out.splitlines()
 
 
 def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:

@@ -65,6 +65,7 @@ async def test_list_filters_pages_and_shows_hostile_text_as_text(console: Consol
     assert answer.status == 422
     await expect(page.get_by_role("alert")).to_contain_text("There is no query key 'stat'")
     await expect(page.get_by_label("Filter runs")).to_have_value("stat:failed")
+    await expect(page.locator("[data-live]")).to_have_count(0)
     drop_refusals(console)
     await page.goto(f"{console.url}/runs?q=state:failed task:many")
     await expect(page.get_by_text("Nothing matches the filter.")).to_be_visible()

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from horae.errors import Conflict
-from horae.model.change import Change, ControlDecision, Facts
+from horae.model.change import Change, ControlDecision, Facts, SettleDecision
+from horae.model.gate import GATE_STATE_KIND
+from horae.model.outcome import Settlement
 from horae.model.page import Page
 from horae.model.reason import Reason
 from horae.model.record import Record, RecordWrite
@@ -136,6 +138,29 @@ class ImportsRecordsWithoutExpiry(MemoryStore):
         await super().import_page(part, lasting)
 
 
+class WritesGateStatesBeforeTheSettlement(MemoryStore):
+    """The state of a gate has a transaction of its own: it is there although the settlement is not."""
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        for report in batch:
+            run = await self.run(report.run_id, None)
+            verdict = report.gate
+            if run is not None and verdict is not None and verdict.state is not None:
+                record = Record(GATE_STATE_KIND, run.task_id, run.owner, verdict.state)
+                await self.put_record(record, replacing=verdict.version)
+        plain = [report._replace(gate=None) for report in batch]
+        return await super().settle(plain, decide)
+
+
+class KeepsGateStatesOfDeletedTasks(MemoryStore):
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        record = await self.get_record(GATE_STATE_KIND, task_id)
+        after = await super().change(task_id, owner, decide)
+        if record is not None and await self.get_record(GATE_STATE_KIND, task_id) is None:
+            await self.put_record(record, replacing=None)
+        return after
+
+
 RECORDS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     WritesRecordsOneByOne: ("test_a_batch_of_record_writes_is_all_or_nothing",),
     WritesRecordsAfterTheChange: (
@@ -153,6 +178,11 @@ RECORDS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     BlocksOwnersWithoutRecords: ("test_records_are_written_with_each_kind_of_change",),
     WritesRecordsOfRefusedDrains: ("test_a_change_that_is_not_made_writes_no_record",),
     RefusesTheRequestAfterAConflict: ("test_a_refused_request_does_not_affect_concurrent_requests",),
+    WritesGateStatesBeforeTheSettlement: (
+        "test_a_stale_settlement_writes_no_gate_state",
+        "test_a_settlement_whose_gate_state_was_changed_writes_nothing",
+    ),
+    KeepsGateStatesOfDeletedTasks: ("test_the_state_of_a_gate_is_deleted_with_its_task",),
     ExpiresRecordsTooSoon: ("test_only_expired_records_are_purged",),
     ExpiresRecordsTooLate: ("test_only_expired_records_are_purged",),
     IgnoresThePurgeLimit: ("test_a_purge_deletes_the_oldest_up_to_its_limit",),

@@ -131,7 +131,7 @@ class ForgetsTurnsInLanes(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self._data._take_turns = lambda _task_id, _change: None  # type: ignore[method-assign]
+        self._data._take_turns = lambda task_id, change: None  # type: ignore[method-assign]  # noqa: ARG005
 
 
 class LosesFreedLaneSlots(MemoryStore):

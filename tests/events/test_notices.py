@@ -21,16 +21,17 @@ from horae.model.events.destination import GATHER_TIME, MESSAGE_INTERVAL, Destin
 from horae.model.events.event import EventKind
 from horae.model.events.webhook import RETRY_WAITS, DeliveryState
 from horae.model.policy import DEFAULT_POLICIES, Notify, Policies
+from horae.model.run import Span
 from horae.model.task import Target, Task
 from horae.ports.notifier import MessageKind, SendFailure, SendResult
 from horae.service.events.destination_names import MAX_DESTINATIONS
 from horae.service.events.message_client import MessageClient
-from horae.service.events.notice_text import MAX_LINES
+from horae.service.events.notice_text import MAX_LINES, fill_notice_text
 from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.service.service import Service
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Options, TaskRequest
-from horae.testing.factories import NOON, an_event
+from horae.testing.factories import NOON, a_run, a_task, an_event
 from tests.unit.notifiers.message_servers import http_receiver
 from tests.unit.notifiers.recording_notifier import RecordingNotifier
 
@@ -107,6 +108,22 @@ async def test_only_the_chosen_occasions_are_sent(on: Any, expected: list[str]) 
         await setup.tell(task, *kinds, EventKind.TASK_EDITED)
         await setup.pass_time()
         assert setup.notifier.titles == expected
+
+
+async def test_text_of_the_task_replaces_the_result() -> None:
+    async with notice_setup() as setup:
+        await setup.add_destination()
+        task = await setup.add_task(notify=Notify(("ops",), ("overdue",), "look: {horae.result}{horae.count} {x}"))
+        await setup.tell(task, EventKind.TASK_OVERDUE)
+        await setup.pass_time()
+        assert setup.notifier.sent[0][1].body.startswith("look: detail {x}\n")
+
+
+def test_placeholders_of_a_text_are_filled_once_from_the_run() -> None:
+    run = a_run(a_task(), span=Span(NOON, NOON + MINUTE, 2))
+    text = "{horae.result} {horae.attempt} {horae.count} {horae.last} {horae.planned_local}"
+    filled = fill_notice_text(text, "Asia/Shanghai", run, "{horae.count}")
+    assert filled == "{horae.count} 1 2 2026-03-01T12:01:00+00:00 2026-03-01T20:00:00+08:00"
 
 
 async def test_digest_after_an_outage_instead_of_one_message_per_task() -> None:

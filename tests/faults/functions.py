@@ -10,7 +10,7 @@ from typing import Final
 
 from horae import Context, Horae
 from horae.clock import Clock, SystemClock
-from tests.faults.ledger import Ledger, Mark, Phase
+from tests.faults.ledger import Ledger, LinkLines, LinkMark, Mark, Phase
 from tests.faults.offset_clock import OffsetClock
 from tests.faults.testbed import POLL_SECONDS, Testbed
 
@@ -44,6 +44,18 @@ async def note(ctx: Context) -> None:
     """Start, have an effect, and end."""
     for phase in ("start", "effect", "end"):
         _write(ctx, phase)
+
+
+async def link(ctx: Context) -> str:
+    """Write to the file of this task which root it works for and what it was given; the result hands the root on."""
+    previous = ctx.previous
+    root = str(previous[0]["result"]) if previous else ctx.planned.isoformat()
+    clock, lines = SystemClock(), LinkLines(_process_state()[0].links(ctx.task_id))
+    mark = LinkMark(root, ctx.key, ctx.run_id, [(each["name"], each["run"]) for each in previous])
+    lines.write(mark)
+    await clock.pause(0.05)
+    lines.write(mark._replace(phase="end"))
+    return root
 
 
 async def light(ctx: Context) -> None:
@@ -109,6 +121,7 @@ def deadly(ctx: Context) -> None:
 def register(app: Horae) -> None:
     app.task(name="note")(note)
     app.task(name="light")(light)
+    app.task(name="link")(link)
     app.task(name="awaited")(awaited)
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)

@@ -35,6 +35,40 @@ class Ledger:
             os.fsync(self._handle)
 
 
+class LinkMark(NamedTuple):
+    """One line of a link of a chain: `root` is the planned instant that the chain began with, as results hand it on.
+
+    `previous` are the names and run ids of the predecessors that the run was given.
+    """
+
+    root: str
+    key: str
+    run: str
+    previous: list[tuple[str, str]]
+    phase: Phase = "start"
+
+
+class LinkLines:
+    """Append-only writer of one link's file, fsynced."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, mark: LinkMark) -> None:
+        handle = os.open(self._path, _FLAGS, 0o600)
+        try:
+            os.write(handle, f"{json.dumps(mark._asdict())}\n".encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read_links(path: Path) -> list[LinkMark]:
+    lines = path.read_text().splitlines() if path.exists() else ()
+    marks = [LinkMark(**json.loads(line)) for line in lines]
+    return [mark._replace(previous=[(name, run) for name, run in mark.previous]) for mark in marks]
+
+
 def read(path: Path) -> tuple[Mark, ...]:
     return tuple(_mark(line) for line in path.read_text().splitlines()) if path.exists() else ()
 

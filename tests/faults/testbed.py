@@ -41,6 +41,10 @@ class Testbed:
     def offsets(self) -> Path:
         return self.folder / "offsets"
 
+    def links(self, task: str) -> Path:
+        """Return the file that the runs of one link of a chain write."""
+        return self.folder / f"links-{task}"
+
     def gate(self, name: str) -> Path:
         return self.folder / f"gate-{name}"
 

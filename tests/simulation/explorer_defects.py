@@ -169,7 +169,31 @@ class _StartsAnything(RestorableStore):
         return frozenset(run_id for run_id, _ in claims)
 
 
+class _ForgetfulData(Data):
+    forgets = False
+
+    async def _follow_chains(self) -> None:
+        if not self.forgets:
+            await super()._follow_chains()
+
+
+class _RecoveryForgetsLinks(RestorableStore):
+    """The recovery of a crashed node ends its runs, but does not start the tasks that run after them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = self._forgetful = _ForgetfulData()
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        self._forgetful.forgets = True
+        try:
+            return await super().recover(node, renewals, decide, limit)
+        finally:
+            self._forgetful.forgets = False
+
+
 DEFECTS: Final = (
+    Defect("a link is lost at a crash", "chain-careful", Rules(store=_RecoveryForgetsLinks), "of B has 0 outcomes", 7),
     Defect("the token is not looked at", "plain", Rules(store=_Unfenced), "a stale settlement was accepted", 3),
     Defect("what has ended ends again", "plain", Rules(store=_IgnoresEnd), "a stale settlement was accepted", 5),
     Defect("recovered while it lives", "plain", Rules(store=_RecoversRenewedNodes), "renewed its lease in time", 1),

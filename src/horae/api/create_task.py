@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import Refusal
-from ..model.accounts.principal import Principal
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
 from ..model.events.trace_context import first_traceparent
 from ..model.record import RecordWrite
@@ -78,7 +78,7 @@ class TaskCreator:
 
         task = await tasks.create(self._principal, parsed.request, paused=paused, attach_records=attach_record)
         facts = written or await tasks.get(self._principal, task.id)
-        return self._render(facts, parsed.now, parsed.warnings, parsed.declared)
+        return await self._render(facts, parsed.now, parsed.warnings, parsed.declared)
 
     async def replay(self, task_id: str) -> Response:
         """Render the receipt of a task that this request created before, in its current state."""
@@ -88,8 +88,8 @@ class TaskCreator:
             parsed = await parse_task(self._request, self._principal, await read_json_body(self._request))
         except Refusal:
             # The schedule names a time that has passed since.
-            return self._render(facts, now, lint(facts.task.schedule, now))
-        return self._render(facts, now, parsed.warnings, parsed.declared)
+            return await self._render(facts, now, lint(facts.task.schedule, now))
+        return await self._render(facts, now, parsed.warnings, parsed.declared)
 
     @property
     def _status(self) -> int:
@@ -101,7 +101,7 @@ class TaskCreator:
         self._existed = existing is not None
         self._expected(existing)
 
-    def _render(
+    async def _render(
         self,
         facts: Facts,
         now: datetime,
@@ -109,10 +109,13 @@ class TaskCreator:
         declared: Sequence[str] = (),
     ) -> Response:
         lang = request_language(self._request)
+        # A caller that may write but not read has just named these tasks itself.
+        reader = self._principal._replace(scopes=self._principal.scopes | {Scope.READ})
+        names = await app_context(self._request).service.tasks.predecessor_names(reader, [facts.task])
         additions = receipt_additions(facts, now, warnings, lang, dry_run=self._dry_run, declared=declared)
         if "agenda" in self._include:
             additions["agenda"] = agenda_json(facts)
-        task = encode_task(facts, lang)
+        task = encode_task(facts, lang, names=names)
         text = b"%s,%s" % (task[:-1], encode_json(additions)[1:])
         if self._dry_run:
             return raw_json_response(text, self._status)

@@ -13,6 +13,7 @@ from ..model.change import Facts
 from ..web.etags import entity_response, raw_entity_response
 from ..web.language import request_language
 from ..web.parameters import Query
+from ..web.request_context import app_context
 from ..wire.fields import check_fields
 from ..wire.shapes.runs import RUN
 from ..wire.shapes.tasks import TASK
@@ -54,7 +55,9 @@ async def task_entity(
 ) -> Response:
     """Respond with one task and its ETag, reduced to the selected fields."""
     if include is None and fields is None:
-        return raw_entity_response(request, encode_task(facts, request_language(request)), facts.task.version)
+        names = await app_context(request).service.tasks.predecessor_names(principal, [facts.task])
+        encoded = encode_task(facts, request_language(request), names=names)
+        return raw_entity_response(request, encoded, facts.task.version)
     selection = parse_fields(fields, (*TASK_FIELDS, "agenda"))
     data = await render_task(
         request, principal, facts, request_language(request), parse_include(include) | selection.includes

@@ -130,7 +130,8 @@ async def render_task(
     last: Run | None = None
     if "last" in include:
         last = (await app_context(request).service.tasks.latest(principal, [facts])).get(facts.task.id)
-    data = task_json(facts, language, last)
+    names = await app_context(request).service.tasks.predecessor_names(principal, [facts.task])
+    data = task_json(facts, language, last, names=names)
     return {**data, "agenda": agenda_json(facts)} if "agenda" in include else data
 
 

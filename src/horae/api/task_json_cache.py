@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -9,16 +10,22 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.run import Run
 from ..model.task import Task
+from ..schedule import After
 from ..web.responses import encode_json
-from ..wire.tasks import StatusKey, live_json, static_json, status_json, status_key
+from ..wire.tasks import NO_NAMES, StatusKey, live_json, static_json, status_json, status_key, task_json
 
 _MAX_CACHED_CHARACTERS: Final = 2_048
 _NO_LAST_RUN: Final = b'"last":null,"missed_24h":null}'
 
 
-def encode_task(facts: Facts, language: Language, last: Run | None = None) -> bytes:
+def encode_task(
+    facts: Facts, language: Language, last: Run | None = None, names: Mapping[str, str] = NO_NAMES
+) -> bytes:
     """Return the same JSON as `task_json`, encoded."""
     task = facts.task
+    if names and isinstance(task.schedule, After):
+        # The names of other tasks are no part of the cache key.
+        return encode_json(task_json(facts, language, last, names=names))
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
     static = _cached_static(task, language) if is_small else _encode_static(task, language)
     if last is not None:

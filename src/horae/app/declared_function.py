@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
@@ -20,6 +21,7 @@ from typing import (
 )
 
 from ..errors import InvalidTask
+from ..model.gate import Gate
 from ..model.policy import Guarantee, Missed, Notify, Overlap, RetryPolicy
 from ..model.refusals import refuse
 from ..schedule import Schedule
@@ -171,6 +173,7 @@ class PolicyArguments(TypedDict, total=False):
     notify_after: int | Never
     start_within: Duration
     notify: Notify | Never
+    gate: Gate | Mapping[str, Any] | Callable[..., Any] | Never
     lanes: Sequence[str]
 
 
@@ -182,4 +185,18 @@ def to_options(chosen: PolicyArguments) -> Options:
         if suggested is not None:
             raise suggested
         raise refuse("unknown_policy", name=unknown[0])
-    return Options._make(map(dict(chosen).get, Options._fields)) if chosen else NO_OPTIONS
+    values: dict[str, Any] = dict(chosen)
+    if "gate" in values:
+        values["gate"] = _read_gate(values["gate"])
+    return Options(**values) if values else NO_OPTIONS
+
+
+def _read_gate(value: Any) -> Gate | str:
+    """Return the gate of an argument: a `Gate`, JSON as in a request, or a task function."""
+    if isinstance(value, TaskFunction):
+        return Gate("function", json.dumps({"name": value.name}))
+    if isinstance(value, Mapping):
+        from ..wire.policies import read_gate  # noqa: PLC0415 - most tasks have no gate
+
+        return read_gate(value)
+    return value  # type: ignore[no-any-return]  # the policies refuse other values

@@ -493,7 +493,7 @@ class Horae(AppLifespan):
         owner: str | None,
     ) -> TaskRequest:
         """Build the request for a target in wire format: any target that is not a function of this app."""
-        from ..wire.tasks import read_target  # noqa: PLC0415 - tasks of local functions do not need it
+        from ..wire.targets import read_target  # noqa: PLC0415 - tasks of local functions do not need it
 
         read = read_target({"target": target} if "kind" in target else target)
         text = "{}" if payload is None else encode_arguments(payload)

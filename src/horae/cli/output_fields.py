@@ -54,6 +54,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "id task_id task owner state reason because origin root parents planned planned_local zone due attempt started "
         "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error"
     ),
+    "run-chain": "root links cut",
     "secret": "name owner updated agents",
     "session": "id owner scopes token client created used expires",
     "sign-in-link": "url expires opened",
@@ -225,7 +226,7 @@ def _schemas(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     if command == "run" and options["wait"]:
         return ("run",)
     if command == "show" and options["task"].startswith("run_"):
-        return ("run",)
+        return ("run-chain",) if options["tree"] else ("run",)
     if command == "next" and options["everything"]:
         return ("planned-run",)
     if command == "failures" and options["retry"] is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,6 +16,7 @@ import click
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
+from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
 from .messages.refusals import refuse
 from .output.styled_text import replace_unprintable
@@ -56,11 +59,25 @@ _POLICY_OPTIONS: Final = (
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
     click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
+    click.option("--notify-text", metavar="TEXT", help="Text of these messages; {horae.result} is the result."),
+    click.option(
+        "--gate", metavar="CHECK|never", help="Check before each run: 'command PROGRAM …', 'http URL', 'function NAME'."
+    ),
+    click.option("--gate-timeout", metavar="30s", help="Longest time that the gate may take."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
     click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
     click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
+
+
+def after_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name predecessors: `after` and `after_mode`."""
+    mode = click.option("--after-mode", type=one_of(Mode), help="With --after: any of them (default), or all.")
+    after = click.option(
+        "--after", multiple=True, metavar="TASK[:on]", help="Run it after this task: succeeded, failed or ended."
+    )
+    return after(mode(command))
 
 
 def task_shape(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:
@@ -161,18 +178,50 @@ def _policy_options(definition: Values) -> dict[str, Any]:
             chosen[name] = _parse_limit(definition[name])
     if definition["lanes"] is not None:
         chosen["lanes"] = [] if definition["lanes"] == "none" else _split_list(definition["lanes"])
-    return {**chosen, **_notify_options(definition)}
+    return {**chosen, **_notify_options(definition), **_gate_options(definition)}
+
+
+def _gate_options(definition: Values) -> dict[str, Any]:
+    """Return the policy `gate`: `command PROGRAM …`, `http [METHOD] URL`, `function NAME`, or JSON."""
+    text, timeout = definition["gate"], definition["gate_timeout"]
+    if text is None and timeout is not None:
+        raise refuse("bad_gate", value="--gate-timeout")
+    if text is None:
+        return {}
+    if text.strip() == "never":
+        return {"gate": None}
+    gate = json_option("--gate", text) if text.lstrip().startswith(("{", "@")) else _parse_gate(text)
+    return {"gate": {**gate, "timeout": timeout} if timeout is not None and isinstance(gate, dict) else gate}
+
+
+def _parse_gate(text: str) -> dict[str, Any]:
+    try:
+        kind, *words = shlex.split(text)
+    except ValueError:
+        raise refuse("bad_gate", value=text) from None
+    match kind, words:
+        case "command", [_, *_]:
+            return {"command": words}
+        case "http", [url]:
+            return {"http": {"url": url}}
+        case "http", [method, url] if method.upper() in METHODS:
+            return {"http": {"method": method.upper(), "url": url}}
+        case "function", [name]:
+            return {"function": name}
+        case _:
+            raise refuse("bad_gate", value=text)
 
 
 def _notify_options(definition: Values) -> dict[str, Any]:
-    """Return the policy `notify`; `--notify-on` alone is left for the policy to refuse."""
-    to, on = definition["notify"], definition["notify_on"]
-    if to is None and on is None:
+    """Return the policy `notify`; `--notify-on` or `--notify-text` alone is left for the policy to refuse."""
+    to, on, text = definition["notify"], definition["notify_on"], definition["notify_text"]
+    if to is None and on is None and text is None:
         return {}
     if to == "never":
         return {"notify": None}
     parts = {"to": to, "on": on}
-    return {"notify": {name: _split_list(value) for name, value in parts.items() if value is not None}}
+    lists = {name: _split_list(value) for name, value in parts.items() if value is not None}
+    return {"notify": lists if text is None else {**lists, "text": text}}
 
 
 def _split_list(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from ..app import Horae
 from ..errors import HoraeError
 from ..node.control_socket import SupervisorLink, control_socket, watch_supervisor
 from ..node.event_loop import run_fast
+from ..node.time_slice import request_short_slice
 from ..node.worker import run_worker, stop_event
 from .app_loader import load_app
 from .commands.operate.demo_tasks import register_demo_function
@@ -43,6 +44,7 @@ def run_child(run: Callable[[UpOptions, socket.socket], int]) -> None:
 
 def run(options: UpOptions, control: socket.socket | None = None) -> int:
     """Run the worker; `control` leads to the supervisor, if there is one."""
+    request_short_slice()
     return run_fast(_work(options, None if control is None else watch_supervisor(control)))
 
 

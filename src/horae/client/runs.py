@@ -17,11 +17,12 @@ from ..ports.store import RunFilter
 from ..service.runs.explanations import OccurrenceExplanation
 from ..service.runs.failures import FailureSummaries, RetryReport
 from ..service.runs.planned import PlannedList
+from ..service.runs.run_chain import RunChain
 from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
 from ..wire.planned import read_planned_list
 from ..wire.run_inputs import input_body
-from ..wire.runs import read_explanation, read_line, read_outage, read_run
+from ..wire.runs import read_explanation, read_line, read_outage, read_run, read_run_chain
 from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page
@@ -48,6 +49,11 @@ class RemoteRuns:
     async def get(self, principal: Principal, run_id: str) -> Run:
         del principal
         return await self._decode_run(await self._connection.get(_run_path(run_id)))
+
+    async def chain(self, principal: Principal, run_id: str) -> RunChain:
+        del principal
+        response = await self._connection.get(f"{_run_path(run_id)}/chain")
+        return await decode_response(self._connection, read_run_chain, response)
 
     async def lines(
         self, principal: Principal, run_id: str, after: int = 0, limit: int = 1_000, *, wait: int = 0

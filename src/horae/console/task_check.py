@@ -18,7 +18,7 @@ from ..service.tasks.edits import Edits
 from ..service.tasks.parsed_task import ParsedTask
 from ..wire.receipts import changed_fields
 from ..wire.review import json_line, review_of
-from ..wire.tasks import target_json
+from ..wire.targets import target_json
 from .page import PageRequest
 
 MASK: Final = "•••"

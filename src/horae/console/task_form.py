@@ -19,7 +19,8 @@ from ..wire.policies import policies_json
 from ..wire.schemas import SHAPES
 from ..wire.shapes.notation import Schema
 from ..wire.shapes.targets import TARGET_SPECS
-from ..wire.tasks import SHORT_TARGETS, definition_json
+from ..wire.targets import SHORT_TARGETS
+from ..wire.tasks import definition_json
 from .schedule_preview import read_zone
 from .shape_form import ABSENT, MaybeAbsent, Texts, read_value, to_texts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -14,14 +15,15 @@ from ..model.reason import Reason, describe_reason
 from ..model.run import Run
 from ..model.task import Pause, PauseCause
 from ..schedule import Once, Schedule
+from ..schedule.after import with_names
 from ..schedule.describe import describe_core, describe_schedule
-from ..wire.tasks import OWNER_BLOCKED, waiting_for
+from ..wire.tasks import NO_NAMES, OWNER_BLOCKED, waiting_for
 from .formats import format_clock, format_duration, format_lateness
 from .messages import TEXTS
 from .outcomes import run_sign
 from .viewer import Viewer
 
-_WITHOUT_ZONE: Final = frozenset({"every", "now"})
+_WITHOUT_ZONE: Final = frozenset({"every", "now", "after"})
 """Kinds of schedules whose instants do not depend on the zone."""
 
 
@@ -29,8 +31,11 @@ _MAX_ERROR: Final = 4_000
 _MAX_LINE: Final = 200
 
 
-def describe_when(schedule: Schedule, language: Language) -> tuple[str, str]:
-    """Return the sentence of a schedule with the city of its zone, and the whole meaning with modifiers and source."""
+def describe_when(schedule: Schedule, language: Language, names: Mapping[str, str] = NO_NAMES) -> tuple[str, str]:
+    """Return the sentence of a schedule with the city of its zone, and the whole meaning with modifiers and source.
+
+    `names`: those of predecessors, by id."""
+    schedule = with_names(schedule, names)
     zone, shown, needs_zone = schedule.zone, schedule, schedule.kind not in _WITHOUT_ZONE
     if isinstance(schedule, Once):
         shown, needs_zone = replace(schedule, at=schedule.at.replace(microsecond=0)), schedule.at.tzinfo is None

@@ -174,8 +174,8 @@ ZONES_FIX: Final = Fix(
     Message("pip install --upgrade tzdata", "pip install --upgrade tzdata"), "pip install --upgrade tzdata"
 )
 LATENESS: Final = Message(
-    "Lateness last day: p50 {p50} ms, p99 {p99} ms, {share} % of {number} runs on time",
-    "最近一天延迟:p50 {p50} 毫秒,p99 {p99} 毫秒,{number} 次运行中 {share} % 准时",
+    "Lateness last day: p50 {p50}, p99 {p99}, {share} % of {number} runs on time",
+    "最近一天延迟:p50 {p50},p99 {p99},{number} 次运行中 {share} % 准时",
 )
 NO_LATENESS: Final = Message("Nothing ran within the last day", "最近一天没有运行")
 LATENESS_FIX: Final = Fix(

@@ -26,7 +26,7 @@ from ..outgoing.refusals import refuse_address
 from ..ports.doctor import LAST_BACKUP, Check, Fix, escape_braces, make_check
 from ..ports.node_records import load_agreed_lease, load_clock_steps
 from ..ports.store import MAX_COUNTED, RunFilter, TaskFilter
-from ..quantities import in_bytes
+from ..quantities import duration_message, exact_duration, in_bytes
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import format_relative
 from ..service.events.listeners import topic_of
@@ -170,8 +170,8 @@ def _check_lateness(overview: Overview) -> Check:
     if share is None:
         return make_check("lateness", "ok", words.NO_LATENESS)
     facts: dict[str, Any] = {
-        "p50": _milliseconds(late.p50),
-        "p99": _milliseconds(late.p99),
+        "p50": _lateness(late.p50),
+        "p99": _lateness(late.p99),
         "share": f"{100 * share:.1f}",
         "number": late.total,
     }
@@ -352,5 +352,5 @@ def _fill(check: Check, fact: Message, placeholder: str = "{ago}") -> Check:
     return check._replace(message=filled)
 
 
-def _milliseconds(length: timedelta | None) -> str:
-    return "-" if length is None else f"{length / timedelta(milliseconds=1):.0f}"
+def _lateness(length: timedelta | None) -> Message:
+    return duration_message("-" if length is None else exact_duration(length))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ..clock import Clock
 from ..model.events.trace_context import traceparent
+from ..model.gate import NO_DATA, GateVerdict
 from ..model.ids import occurrence_key
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
@@ -37,6 +38,8 @@ class ActiveRun:
         "cancelled",
         "end_reason",
         "end_requested_at",
+        "gate",
+        "gate_deadline_at",
         "is_cancellable",
         "job",
         "last_heartbeat",
@@ -45,6 +48,7 @@ class ActiveRun:
         "run",
         "started",
         "task",
+        "verdict",
     )
 
     def __init__(self, runner: Runner, task: Task, run: Run, started: datetime, begun: float) -> None:
@@ -63,6 +67,10 @@ class ActiveRun:
         self.job: asyncio.Task[None] | None = None
         self.log_usage = RunLogUsage()
         self.previous = NO_PREVIOUS
+        self.gate = NO_DATA
+        self.gate_deadline_at: float | None = None
+        """Monotonic instant by which the gate must answer; None while it is not being called."""
+        self.verdict: GateVerdict | None = None
 
     @property
     def claim(self) -> tuple[str, int]:
@@ -80,7 +88,9 @@ class ActiveRun:
 
     @property
     def deadline_at(self) -> float:
-        """Monotonic instant by which the run must send a heartbeat, or end because of `max_duration`."""
+        """Monotonic instant by which the gate must answer, or the run must send a heartbeat or end (`max_duration`)."""
+        if self.gate_deadline_at is not None:
+            return self.gate_deadline_at
         policies = self.task.policies
         silent_until = self.last_heartbeat + policies.timeout.total_seconds()
         if policies.max_duration is None:
@@ -97,6 +107,10 @@ class ActiveRun:
     @property
     def deadline(self) -> datetime:
         return self.started + timedelta(seconds=self.deadline_at - self.begun_at)
+
+    @property
+    def gate_state(self) -> str | None:
+        return None
 
     @property
     def yield_requested(self) -> bool:

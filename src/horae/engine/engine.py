@@ -23,6 +23,7 @@ from .admission import Admission
 from .alarm import WakeTimer
 from .clock_follower import ClockFollower
 from .dispatcher import Dispatcher
+from .gate_call import load_gate_state
 from .janitor import Janitor
 from .journal_writer import JournalWriter
 from .keeper import KeeperCallbacks, Lease, LeaseKeeper, LeaseThread
@@ -72,6 +73,7 @@ class Engine:
         self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
         self.runner.load_previous = partial(load_previous, store)
+        self.runner.load_gate_state = partial(load_gate_state, store)
         self.releaser = Releaser(store, self.wake_timer, clock)
         lost_claims = LostClaims(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(

@@ -8,12 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ..clock import Clock
-from ..errors import Refusal
+from ..errors import Refusal, StoreError
 from ..model.accounts.account import agent_of
 from ..model.effective_payload import with_input
-from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
+from ..model.gate import Gate, GateVerdict
+from ..model.limits import NOTE_CHARACTERS, to_storable
+from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
 from ..model.placeholders import TemplateTask, fill_placeholders
 from ..model.reason import Reason
+from ..model.record import Record
 from ..model.run import Run, RunState
 from ..model.run_input import RunInput
 from ..model.task import Task
@@ -29,6 +32,7 @@ from .active_run import (
     late_outcome,
     unknown_target_outcome,
 )
+from .gate_call import GateCall, GateFailedError, verdict_of_outcome
 from .journal_writer import JournalWriter
 from .previous import NO_PREVIOUS
 from .settler import Settler
@@ -40,6 +44,10 @@ Permit: TypeAlias = Callable[[Task, RunInput | None], Awaitable[Outcome | None]]
 
 async def _load_nothing(_run: Run) -> str:
     return NO_PREVIOUS
+
+
+async def _load_no_state(_run: Run) -> Record | None:
+    return None
 
 
 async def permit_all(_task: Task, _given: RunInput | None) -> Outcome | None:
@@ -65,6 +73,8 @@ class Runner:
         self.journal_writer = scribe
         self.load_previous: Callable[[Run], Awaitable[str]] = _load_nothing
         """Reads the results of the predecessors of a chained run."""
+        self.load_gate_state: Callable[[Run], Awaitable[Record | None]] = _load_no_state
+        """Reads the state of the gate of a run's task."""
         self.is_stopping = False
         self._store = store
         self._targets = targets
@@ -226,13 +236,11 @@ class Runner:
             return cancelled_outcome(active)
         active.is_cancellable = True
         try:
-            outcome = None if agent_of(active.task) is None else await self.permit(active.task, active.run.input)
-            if active.run.chain is not None:
-                active.previous = await self.load_previous(active.run)
-            if outcome is None and (active.run.input is not None or active.task.__class__ is TemplateTask):
-                outcome = _make_payload(active)
+            outcome = await self._prepare(active) if _needs_preparation(active) else None
             if outcome is None:
                 outcome = await target.execute(active)
+        except GateFailedError as failure:
+            return Skipped(to_storable(str(failure), NOTE_CHARACTERS), Reason.GATE_FAILED)
         except asyncio.CancelledError:
             return cancelled_outcome(active)
         except GeneratorExit:  # the loop itself goes down
@@ -245,6 +253,58 @@ class Runner:
             outcome = invalid_outcome(outcome)
         return late_outcome(active, outcome) if active.cancelled else outcome
 
+    async def _prepare(self, active: ActiveRun) -> Outcome | None:
+        """Check the rights of an agent's run, make its payload, and call its gate; return the outcome if it may not go on."""
+        task, run = active.task, active.run
+        outcome = None if agent_of(task) is None else await self.permit(task, run.input)
+        if run.chain is not None:
+            active.previous = await self.load_previous(run)
+        if outcome is None and (run.input is not None or task.__class__ is TemplateTask):
+            outcome = _make_payload(active)
+        if outcome is None and task.policies.gate is not None:
+            outcome = await self._pass_gate(active, task.policies.gate)
+        return outcome
+
+    async def _pass_gate(self, active: ActiveRun, gate: Gate) -> Outcome | None:
+        """Call the gate, or take the verdict that an earlier attempt has kept; None if it is open."""
+        try:
+            record = await self.load_gate_state(active.run) if gate.state else None
+        except StoreError as error:
+            raise GateFailedError(f"its state cannot be read: {error}") from error
+        version = None if record is None else record.version
+        kept = None if active.run.input is None or active.run.input.gate is None else active.run.input.gate.verdict
+        if kept is not None:
+            # A state that is older than the stored one is dropped.
+            active.verdict = kept if gate.state and kept.version == version else kept._replace(state=None)
+        else:
+            active.verdict = await self._call_gate(active, gate, record)
+        active.gate = active.verdict.data
+        return None if active.verdict.is_open else Skipped(active.verdict.reason, Reason.GATE_CLOSED)
+
+    async def _call_gate(self, active: ActiveRun, gate: Gate, record: Record | None) -> GateVerdict:
+        target = self._targets.get(gate.kind)
+        if target is None:
+            raise GateFailedError(f"this node has no target of kind '{gate.kind}'")
+        active.gate_deadline_at = self.clock.steady() + gate.timeout.total_seconds()
+        self._deadlines.watch(active)
+        try:
+            outcome = await target.execute(GateCall(active, gate, record))
+        except asyncio.CancelledError:
+            if active.end_reason is Reason.DEADLINE:
+                raise GateFailedError(_late_gate_text(gate)) from None
+            raise
+        except Exception as error:
+            raise GateFailedError(f"{type(error).__name__}: {error}") from error
+        finally:
+            active.gate_deadline_at = None
+            active.heartbeat()
+        if active.end_reason is Reason.DEADLINE:
+            raise GateFailedError(_late_gate_text(gate))
+        if active.end_reason is not None:
+            raise asyncio.CancelledError
+        self._deadlines.watch(active)
+        return verdict_of_outcome(gate, outcome, self.clock.now(), None if record is None else record.version)
+
     def _settle(self, active: ActiveRun, outcome: Outcome) -> None:
         if self._remove_active(active):
             run, now = active.run, self.clock.now()
@@ -255,7 +315,7 @@ class Runner:
                 FAILURE_LOG.log(
                     level, "%s, attempt %d of %s: %s", active.task.name, run.attempt, run.planned, outcome.error
                 )
-            self._settler.add(Settlement(run.id, run.token, outcome, active.started, now), run.owner)
+            self._settler.add(Settlement(run.id, run.token, outcome, active.started, now, active.verdict), run.owner)
             self.notify_room()
         else:
             self._release(active)
@@ -266,6 +326,21 @@ class Runner:
         if not self._active:
             self._idle.set()
         return was_active
+
+
+def _needs_preparation(active: ActiveRun) -> bool:
+    task, run = active.task, active.run
+    return (
+        agent_of(task) is not None
+        or run.chain is not None
+        or run.input is not None
+        or task.policies.gate is not None
+        or task.__class__ is TemplateTask
+    )
+
+
+def _late_gate_text(gate: Gate) -> str:
+    return f"it gave no answer within {gate.timeout.total_seconds():g} s"
 
 
 def _make_payload(active: ActiveRun) -> Outcome | None:

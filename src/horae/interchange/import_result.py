@@ -13,8 +13,8 @@ from ..model.ids import EPOCH
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import PAYLOAD_BYTES, shorten
 from ..model.run import RunState
-from ..model.task import Target
-from ..schedule import Schedule
+from ..model.task import Target, TaskPast
+from ..schedule import Every, Now, Once, Schedule
 from ..schedule.compat import Note
 from ..service.tasks.task_request import TaskRequest, read_policies
 from .notes import note, refusal_note
@@ -125,6 +125,30 @@ def check_request(request: TaskRequest) -> None:
     owner = "unnamed" if request.owner is None else request.owner
     parts = (schedule, request.target, request.payload, policies, request.key, request.lane, request.labels)
     build_task(Draft(owner, request.name, *parts), "tsk_draft", EPOCH)
+
+
+def past_of_source(
+    schedule: Schedule, created: datetime | None, last_end: datetime | None = None, counted: int = 0
+) -> TaskPast | None:
+    """Return the past of a task as its source has it; None for a task that runs once, or without a known creation.
+
+    Everything up to now is accounted for: what the source missed is not made up for here.
+    """
+    if created is None or isinstance(schedule, Now | Once):
+        return None
+    is_known = last_end is not None and last_end >= created
+    if isinstance(schedule, Every) and schedule.since == "end" and not is_known:
+        # An interval from the end of a run would begin at its creation, long ago: it begins now instead.
+        return None
+    return TaskPast(created, counted, last_end if is_known else None)
+
+
+def without_future_past(task: ImportedTask, now: datetime) -> ImportedTask:
+    """Return the task without its past if that lies in the future: the clock of its source was wrong."""
+    past = task.request.past
+    if past is None or all(each is None or EPOCH <= each <= now for each in (past.created, past.last_end)):
+        return task
+    return task._replace(request=task.request._replace(past=None))
 
 
 def target(kind: str, **spec: Any) -> Target:

@@ -42,6 +42,7 @@ from .import_result import (
     encode_json,
     make_excerpt,
     make_title,
+    past_of_source,
     read_item,
     replace_control_characters,
     target,
@@ -198,7 +199,10 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
     paused, notes = _paused_state(row)
     mode, mode_notes = _context_mode(row)
     notes += (*translation.notes, *mode_notes)
-    if isinstance(translation.schedule, Every) and isinstance(row.get("next_run"), str) and not paused:
+    created, last_run = (_instant_of(row.get(name)) for name in ("created_at", "last_run"))
+    past = past_of_source(translation.schedule, created, last_run)
+    has_next_run = isinstance(row.get("next_run"), str) and not paused
+    if isinstance(translation.schedule, Every) and has_next_run and past is None:
         notes += (note("nanoclaw_next_run", instant=row["next_run"]),)
     if folders is not None and folder not in folders:
         notes += (note("nanoclaw_no_group", folder=folder),)
@@ -219,6 +223,7 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
         lane=f"group:{folder}",
         labels={"source": SYSTEM},
         options=_OPTIONS,
+        past=past,
     )
     return ImportedTask(request, paused, source, notes)
 

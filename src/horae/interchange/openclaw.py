@@ -44,6 +44,7 @@ from .import_result import (
     encode_json,
     make_excerpt,
     make_title,
+    past_of_source,
     read_item,
     replace_control_characters,
 )
@@ -193,6 +194,7 @@ def _read_job(job: Any, source: str, zone: str, history: list[PastRun]) -> Impor
         options=work.options,
     )
     history += _read_last_run(job, key)
+    request = request._replace(past=past_of_source(schedule, _created_of(job), _last_end_of(history)))
     notes = (*schedule_notes, *work.notes, *_ignored_notes(job, work))
     return ImportedTask(request, not read_flag(job, "enabled", default=True), source, notes)
 
@@ -254,6 +256,19 @@ def _read_last_run(job: Fields, key: str) -> tuple[PastRun, ...]:
     except Refusal:
         return ()
     return (PastRun(key, started, duration, status, None, error and shorten(error, ERROR_CHARACTERS)),)
+
+
+def _created_of(job: Fields) -> datetime | None:
+    """The instant of creation; an unreadable one does not reject the job."""
+    try:
+        return None if job.get("createdAtMs") is None else read_instant("createdAtMs", job["createdAtMs"])
+    except Refusal:
+        return None
+
+
+def _last_end_of(history: list[PastRun]) -> datetime | None:
+    ended = [run.started + (run.duration or timedelta(0)) for run in history if run.status is not RunState.SKIPPED]
+    return max(ended, default=None)
 
 
 def _is_completed(job: Fields, request: TaskRequest, last: PastRun) -> bool:

@@ -7,18 +7,17 @@ from typing import Final, assert_never
 
 from ..errors import Refusal
 from ..model.change import Change, Facts
-from ..model.entry import CONTROL_KINDS, RESUME_SLOT, Entry, EntryKind, EntryState, slot_for
+from ..model.entry import Entry, EntryKind, EntryState, slot_for
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number
 from ..model.ids import run_id
-from ..model.limits import NOTE_CHARACTERS, shorten
 from ..model.origin import NO_SUCCESSORS
 from ..model.outcome import Cancelled, Settlement
 from ..model.policy import MissedMode, Overlap
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import RunInput
+from ..model.run_input import RunInput, with_gate
 from ..model.task import NEW_TASK_STATUS, OPEN_STATES, Pause, PauseCause, TaskState
 from .agenda import retry_entry
 from .conclude import conclude
@@ -26,9 +25,9 @@ from .due_backlog import MICROSECOND
 from .event_rows import run_event, skip_rows, task_event
 from .occurrence_end import cancel_waiting_runs
 from .overlap import OverlapAction, blocking_retries, decide_overlap, must_wait
+from .pause import pause_open_task
 from .resume import end_pause, restart_failed
 from .settle import settle
-from .start_deadline import with_start_deadline
 
 MAX_SKIPS: Final = 10_000
 _MAX_OTHER_REQUESTS: Final[dict[Overlap, int]] = {"skip": 0, "queue": 1}
@@ -47,19 +46,7 @@ def pause(
     _check_open(facts, "pause", "暂停")
     if until is not None and until <= now:
         raise refuse("until_past", until=until.isoformat())
-    task, status = facts.task, facts.status
-    since = now if status.pause is None else status.pause.since
-    put = [e._replace(state=EntryState.ASLEEP, lane=None) for e in facts.entries if e.kind not in CONTROL_KINDS]
-    if until is not None:
-        put.append(Entry(task.id, RESUME_SLOT, EntryKind.RESUME, until, until, task.owner, task.policies.priority))
-    paused = Pause(since, cause, shorten(note, NOTE_CHARACTERS), until)
-    change = Change(
-        status=status._replace(state=TaskState.PAUSED, pause=paused),
-        put=tuple(put),
-        dropped=() if until is not None else _resume_slots(facts),
-        events=(task_event(EventKind.TASK_PAUSED, task, now, cause.value),),
-    )
-    return with_start_deadline(facts, change)
+    return pause_open_task(facts, now, cause, note, until)
 
 
 def restore_pause(facts: Facts, before: Pause | None, now: datetime) -> Change:
@@ -212,10 +199,6 @@ def requested_entry(facts: Facts, name: str) -> Entry | None:
     return None
 
 
-def _resume_slots(facts: Facts) -> tuple[str, ...]:
-    return tuple(entry.slot for entry in facts.entries if entry.kind is EntryKind.RESUME)
-
-
 def _check_open(facts: Facts, action: str, action_zh: str) -> None:
     state = facts.status.state
     if state is TaskState.CANCELLED:
@@ -247,9 +230,9 @@ def request_retry(facts: Facts, last: Run, now: datetime, given: RunInput | None
     if last.state not in _RETRYABLE and not _is_unused_attempt(last):
         raise nothing_to_retry(last)
     entry = retry_entry(facts.task, facts.status, last, now)
-    # All attempts so far are forgiven. While the task is open, the full number of attempts is available again;
+    # The gate is asked again. All attempts so far are forgiven. While the task is open, the full number of attempts is available again;
     # a task that has ended gets this one attempt.
-    return Change(put=(entry._replace(forgiven=last.attempt, deaths=0, input=given or last.input),))
+    return Change(put=(entry._replace(forgiven=last.attempt, deaths=0, input=given or with_gate(last.input, None)),))
 
 
 def nothing_to_retry(last: Run) -> Refusal:

@@ -181,7 +181,7 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
     """Return the entries with the new priority, unparked where the task has left their lane or route."""
     updated = []
     for entry in facts.entries:
-        has_left = task.target != facts.task.target if is_route(entry.lane) else task.lanes != facts.task.lanes
+        has_left = _has_other_routes(facts.task, task) if is_route(entry.lane) else task.lanes != facts.task.lanes
         after = entry._replace(priority=task.policies.priority)
         if has_left:
             after = after._replace(
@@ -190,3 +190,7 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
         if after != entry:
             updated.append(after)
     return tuple(updated)
+
+
+def _has_other_routes(before: Task, task: Task) -> bool:
+    return task.target != before.target or task.policies.gate != before.policies.gate

@@ -16,13 +16,20 @@ from ..model.pauses import PausedSpan, pause_note
 from ..model.reason import Reason, describe_reason
 from ..model.route import is_route
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import InputMode
+from ..model.run_input import InputMode, gate_failures
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
-from .explain_retry import blocking_retry_words, describe_next, describe_wait, retry_policy_words
+from .explain_retry import (
+    blocking_retry_words,
+    describe_next,
+    describe_wait,
+    failing_gate_words,
+    gate_retry_words,
+    retry_policy_words,
+)
 from .instant_text import format_instant
 from .start_deadline import latest_start
 
@@ -199,6 +206,7 @@ _PAUSE_REASONS: Final = {
     PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED,
     PauseCause.QUOTA: Reason.QUOTA,
     PauseCause.AWAITING_APPROVAL: Reason.AWAITING_APPROVAL,
+    PauseCause.GATE_FAILED: Reason.GATE_FAILED,
 }
 """Reasons of pauses that were not requested."""
 _PAUSE_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
@@ -294,6 +302,8 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
             answer = _append(answer, _next_attempt(facts, entry, now))
+            if gate_failures(entry.input):
+                return _append(answer, gate_retry_words(entry))
             return _append(_append(answer, describe_wait(facts, run, entry, now)), describe_next(facts, entry, now))
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
         return _append(answer, _NOT_AGAIN)
@@ -301,14 +311,18 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
 
 
 def _input_words(planned: Run | Entry) -> tuple[str, str]:
-    return ("", "") if planned.input is None else _INPUT[planned.input.mode]
+    given = planned.input
+    return ("", "") if given is None or not given.is_given else _INPUT[given.mode]
 
 
 def _target_words(run: Run) -> tuple[str, str]:
-    """Quote the target that skipped the run itself."""
-    if run.reason is not Reason.SKIPPED_BY_TARGET or run.error is None:
+    """Quote the target that skipped the run itself, or the gate that was closed or failed."""
+    if run.reason not in _QUOTED or run.error is None:
         return "", ""
     return f"Its words: {run.error}", f"原话：{run.error}"
+
+
+_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED)
 
 
 def _agent_quota(facts: Facts, run: Run) -> tuple[str, str]:
@@ -394,8 +408,11 @@ def _earlier_attempt(facts: Facts, rows: tuple[Run, ...]) -> tuple[str, str]:
 def is_requested(task: Task, run: Run, before: Run) -> bool:
     """Return whether an attempt was requested, and not made by the retry policy or by the recovery of a lost run.
 
-    A request forgives all attempts before it. A lost attempt is forgiven too, but at_most_once recovers none that began.
+    A request forgives all attempts before it. A lost attempt is forgiven too, but at_most_once recovers none that began;
+    and an attempt whose gate failed.
     """
+    if before.reason is Reason.GATE_FAILED:
+        return False
     if before.state is RunState.LOST:
         return task.policies.guarantee == "at_most_once" and before.started is not None
     return run.forgiven >= before.attempt
@@ -461,7 +478,7 @@ def _wait_cause(facts: Facts, entry: Entry) -> tuple[str, str]:
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
     if entry.state is EntryState.PARKED:
         return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
-    return blocking_retry_words(facts, entry) or _WAIT_CAUSES[entry.state]
+    return failing_gate_words(facts, entry) or blocking_retry_words(facts, entry) or _WAIT_CAUSES[entry.state]
 
 
 def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:

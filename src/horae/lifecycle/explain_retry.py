@@ -7,11 +7,13 @@ from typing import Final
 
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
+from ..model.gate import MAX_GATE_FAILURES
 from ..model.ids import hash_fraction
 from ..model.reason import Reason
 from ..model.run import Run
+from ..model.run_input import gate_failures
 from .instant_text import format_instant
-from .overlap import blocking_retries, superseded_retries
+from .overlap import blocking_retries, gate_retries, superseded_retries
 
 _WAIT_CHOSEN: Final = {
     "full": (
@@ -36,6 +38,29 @@ _HELD_BY_RETRY: Final = (
     "attempt {attempt} of an earlier occurrence waits until {at} and counts as still going",
     "较早一次的第 {attempt} 次尝试等到 {at}，视为仍在进行",
 )
+_GATE_FAILING: Final = (
+    "Its gate has failed {failures} times in a row; after {most} the task is paused. Occurrences that pass meanwhile are skipped.",
+    "其门控已连续失败 {failures} 次；达到 {most} 次时任务会被暂停。期间到期的各次会被跳过。",
+)
+_HELD_BY_GATE: Final = (
+    "the gate of an earlier occurrence fails and is tried again at {at}",
+    "较早一次的门控检查失败，将于 {at} 重试",
+)
+
+
+def gate_retry_words(entry: Entry) -> tuple[str, str]:
+    """Say how often the gate of a waiting retry has failed."""
+    numbers = {"failures": gate_failures(entry.input), "most": MAX_GATE_FAILURES}
+    return _GATE_FAILING[0].format(**numbers), _GATE_FAILING[1].format(**numbers)
+
+
+def failing_gate_words(facts: Facts, entry: Entry) -> tuple[str, str] | None:
+    """Return the cause of a held entry that waits for a gate; None where it waits for something else."""
+    retries = gate_retries(facts, entry.origin)
+    if entry.state is not EntryState.HELD or entry.kind is EntryKind.RETRY or not retries:
+        return None
+    at = format_instant(facts, retries[0].due)
+    return _HELD_BY_GATE[0].format(at=at), _HELD_BY_GATE[1].format(at=at)
 
 
 def retry_policy_words(facts: Facts, run: Run) -> tuple[str, str]:

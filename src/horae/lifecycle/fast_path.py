@@ -89,6 +89,8 @@ def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None
     if (
         task.successors
         or task.policies.start_within is not None
+        or report.gate is not None
+        or (run.input is not None and run.input.gate is not None)
         or outcome.triggered_topic is not None
         or (status.failures and is_failing(task, status))
     ):

@@ -10,7 +10,7 @@ from ..model.entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.events.event import RUN_CREATION_KINDS
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
-from ..model.route import route_of
+from ..model.route import missing_route
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
@@ -24,6 +24,7 @@ from .overlap import (
     OverlapAction,
     cancel_replaced_runs,
     decide_overlap,
+    gate_retries,
     inherit_deaths,
     must_wait,
     replaced_waiters,
@@ -139,6 +140,8 @@ def _fire_chained(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -
     within = facts.task.policies.missed.within
     if not entry.waited and within is not None and claim.now - entry.due > within:
         return _skip(facts, entry, Reason.STALE, claim.now)
+    if not entry.waited and gate_retries(facts, entry.origin):
+        return _skip(facts, entry, Reason.GATE_FAILED, claim.now)
     if not must_wait(facts, entry):
         return _start(facts, entry, token, claim)
     action = decide_overlap(facts, entry)
@@ -237,8 +240,8 @@ def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change |
     """
     if claim.routes is None or entry.kind in CONTROL_KINDS:
         return None
-    route = route_of(facts.task.target)
-    if route in claim.routes:
+    route = missing_route(facts.task, claim.routes)
+    if route is None:
         return None
     # A manual or chained entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind in (EntryKind.MANUAL, EntryKind.CHAIN)

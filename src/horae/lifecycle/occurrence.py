@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..model.change import Change, Facts
@@ -29,6 +29,7 @@ from .overlap import (
     blocking_retries,
     cancel_replaced_runs,
     decide_overlap,
+    gate_retries,
     inherit_deaths,
     must_wait,
     replaced_waiters,
@@ -56,6 +57,9 @@ def fire_next_occurrence(facts: Facts, entry: Entry, token: int, claim: ClaimCon
         return _record_backlog(
             _NextClaim(facts, entry, token, claim, account), CatchUpPlan(((backlog.span, facts.block_reason),))
         )
+    if gate_retries(facts, entry.origin):
+        # It is recorded with all others that pass until the gate gives a verdict.
+        return Change(put=(entry._replace(state=EntryState.HELD, lane=None),))
     account = skip_late_starts(apply_requested_skips(facts.status, backlog), claim.now)
     context = _NextClaim(facts, entry, token, claim, account)
     if context.account.rest is None:
@@ -64,6 +68,14 @@ def fire_next_occurrence(facts: Facts, entry: Entry, token: int, claim: ClaimCon
     if plan.to_run is None:
         return _record_backlog(context, plan)
     return _run_or_wait(context, context.account.rest, plan, plan.to_run)
+
+
+def skip_due_backlog(facts: Facts, entry: Entry, reason: Reason, until: datetime, now: datetime) -> Change:
+    """Record the occurrences that were due by an instant as skipped, in one row, and plan the next one."""
+    backlog = compute_due_backlog(facts.task, facts.status, entry.planned, until)
+    account = BacklogAccount(backlog, backlog, facts.status)
+    context = _NextClaim(facts, entry, 0, ClaimContext("", now, timedelta(0)), account)
+    return _record_backlog(context, CatchUpPlan(((backlog.span, reason),)))
 
 
 def skip_late_occurrences(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:

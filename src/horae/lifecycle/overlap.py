@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum, auto
-from typing import assert_never
+from typing import Final, assert_never
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.origin import AUTOMATIC
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
+from ..model.run_input import gate_failures
 from .event_rows import run_event, skip_rows
 from .occurrence_end import cancel_waiting_runs, deadline_slots
+
+_GATED_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.CHAIN})
+"""Entries that wait while the gate of an earlier occurrence fails."""
 
 
 class OverlapAction(Enum):
@@ -44,8 +48,10 @@ def must_wait(facts: Facts, entry: Entry) -> bool:
     """Return whether a live run, a retry that counts as one, or an earlier entry of an ordered backlog must end before
     this entry may start.
 
-    An ordered backlog runs one by one under `parallel` too.
+    An ordered backlog runs one by one under `parallel` too. Nothing but a request starts while the gate fails.
     """
+    if entry.kind in _GATED_KINDS and _is_gate_failing(facts, entry.origin):
+        return True
     parallel = facts.task.policies.overlap == "parallel"
     if parallel and not entry.in_order:
         return False
@@ -74,6 +80,28 @@ def blocking_retries(facts: Facts) -> tuple[Entry, ...]:
     )
 
 
+def gate_retries(facts: Facts, origin: Origin) -> tuple[Entry, ...]:
+    """Return the waiting retries of a gate that failed; those of a paused task sleep and do not count."""
+    if facts.task.policies.gate is None:
+        return ()
+    return tuple(
+        entry
+        for entry in facts.entries
+        if entry.kind is EntryKind.RETRY
+        and entry.origin is origin
+        and entry.state is not EntryState.ASLEEP
+        and gate_failures(entry.input)
+    )
+
+
+def _is_gate_failing(facts: Facts, origin: Origin) -> bool:
+    """Return whether the gate has failed and is tried again, now or later."""
+    if facts.task.policies.gate is None:
+        return False
+    is_tried = any(run.origin is origin and gate_failures(run.input) for run in facts.live)
+    return is_tried or bool(gate_retries(facts, origin))
+
+
 def superseded_retries(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     """Return the waiting retries that a newer due occurrence ends.
 
@@ -91,7 +119,10 @@ def superseded_retries(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     return tuple(
         other
         for other in facts.entries
-        if other.kind is EntryKind.RETRY and _is_replaceable(other) and other.planned < entry.planned
+        if other.kind is EntryKind.RETRY
+        and _is_replaceable(other)
+        and other.planned < entry.planned
+        and not gate_failures(other.input)
     )
 
 

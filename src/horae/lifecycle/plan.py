@@ -16,7 +16,7 @@ from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARAC
 from ..model.placeholders import check_placeholders, recognise_template
 from ..model.policy import MAX_TASK_LANES, Policies
 from ..model.refusals import refuse
-from ..model.task import NEW_TASK_STATUS, Target, Task, TaskPast, TaskStatus, past_of
+from ..model.task import NEW_TASK_STATUS, Target, Task, TaskPast, TaskStatus, gate_target, past_of
 from ..schedule import After, Past, Schedule, first, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import entry_at
 from .due_backlog import MICROSECOND, counts_from_end
@@ -128,6 +128,12 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
     )
     task = recognise_template(task)
     check_placeholders(task)
+    gate = gate_target(task.policies)
+    if gate is not None:
+        size = _byte_size("gate", gate.kind + gate.spec)
+        if size > TARGET_BYTES:
+            raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
+        check_placeholders(recognise_template(task._replace(target=gate, payload="{}")))
     return task
 
 

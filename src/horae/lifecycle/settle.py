@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
-from ..model.change import Change, Facts
+from ..model.change import Change, Facts, combine_decisions
 from ..model.entry import Entry, EntryKind
 from ..model.events.event import Event, EventKind
 from ..model.ids import hash_fraction
@@ -13,10 +13,12 @@ from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Suc
 from ..model.policy import MAX_BACKOFF
 from ..model.reason import Reason
 from ..model.run import Run, RunState
+from ..model.run_input import gate_failures
 from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event
 from .fast_path import fast_settlement
+from .gate import input_with_verdict, is_gate_failure, settle_gate_failure, skip_gate_stretch, with_gate_state
 from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
 
 DEADLINE_SLOT: Final = "deadline/"
@@ -31,15 +33,27 @@ def settle(facts: Facts, run: Run, report: Settlement) -> Change:
 def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
     """Apply the general rules. The store has checked that the run is live and the fencing token matches."""
     outcome = _apply_cancellation(run, report.outcome)
+    if not isinstance(outcome, Waiting) and is_gate_failure(outcome):
+        return settle_gate_failure(facts, _end_run(run, outcome, report), report.ended)
+    if not gate_failures(run.input):
+        return _settle(facts, run, outcome, report)
+    # The gate has failed before: the occurrences that passed until its verdict have no row yet.
+    until = report.ended if report.gate is None else report.gate.at
+    stretch = skip_gate_stretch(facts, until, report.ended)
+    return combine_decisions(facts, stretch, lambda after: _settle(after, run, outcome, report))
+
+
+def _settle(facts: Facts, run: Run, outcome: Outcome, report: Settlement) -> Change:
     if isinstance(outcome, Waiting):
         return _await_answer(facts, run, outcome, report)
     ended = _end_run(run, outcome, report)
     retry_at = _retry_at(facts, run, outcome, report.ended)
     if retry_at is not None:
-        change = _queue_retry(facts, run, ended, retry_at, report.ended)
+        change = _queue_retry(facts, run._replace(input=input_with_verdict(run, report)), ended, retry_at, report.ended)
     else:
         poisoned = isinstance(outcome, Failed) and outcome.died_isolated
         change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
+        change = with_gate_state(change, run, outcome, report)
         if isinstance(outcome, Succeeded) and outcome.triggered_topic is not None:
             triggered = Event(
                 EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.triggered_topic
@@ -115,7 +129,8 @@ def _await_answer(facts: Facts, run: Run, waiting: Waiting, report: Settlement) 
     started = report.started or run.started or report.ended
     max_duration = facts.task.policies.max_duration
     deadline = waiting.deadline if max_duration is None else min(waiting.deadline, started + max_duration)
-    moved = run._replace(state=RunState.WAITING, node=None, deadline=deadline, started=started)
+    given = input_with_verdict(run, report)
+    moved = run._replace(state=RunState.WAITING, node=None, deadline=deadline, started=started, input=given)
     entry = Entry(
         task_id=run.task_id,
         slot=DEADLINE_SLOT + run.id,

@@ -9,11 +9,13 @@ from typing import Any, Final
 from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.refusals import refuse as refuse_task
+from ..model.task import Task
 from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
 from ..schedule.text.zone_words import resolve_zone
 from ..wire.fields import check_fields
-from ..wire.tasks import SHORT_TARGETS, after_when, parse_link
+from ..wire.targets import SHORT_TARGETS
+from ..wire.tasks import after_when, edited_after, parse_link
 from .call import Arguments, Call
 from .lines import to_single_line
 from .refusals import refuse
@@ -114,6 +116,15 @@ def when_of(arguments: Arguments, zone: str | None, owner: str) -> tuple[Any, tu
         raise refuse("zone_needed", owner=owner)
     reading = nanoclaw.read(nanoclaw_fields, zone=zone)
     return to_json(reading.schedule.with_defaults(zone)), reading.notes
+
+
+def edited_when_of(arguments: Arguments, task: Task, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:
+    """Return the schedule of an edit; a mode alone changes the mode of the links that the task has."""
+    if "mode" in arguments and "after" not in arguments:
+        if "when" in arguments:
+            raise refuse_task("after_and_schedule")
+        return edited_after(task, (), arguments["mode"]), ()
+    return when_of(arguments, zone, owner)
 
 
 def work_of(arguments: Arguments) -> dict[str, Any]:

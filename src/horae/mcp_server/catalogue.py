@@ -53,6 +53,10 @@ START_WITHIN: Final[Schema] = {
     "type": "string",
     "description": 'Skip it if it has not started that long after it was due: "10m"; "never": no limit.',
 }
+GATE: Final[Schema] = {
+    "type": "object",
+    "description": 'Cheap check before each run: {"command": ["check"]}, http or function; {}: none.',
+}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}
 LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many at most (20)."}
@@ -105,6 +109,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             zone=ZONE,
             if_late=IF_LATE,
             start_within=START_WITHIN,
+            gate=GATE,
             key={"type": "string", "description": "Your own name for it: makes this call safe to repeat."},
             dry_run=DRY_RUN,
         ),
@@ -179,11 +184,14 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             ("id",),
             id=ID,
             when=WHEN,
+            after=AFTER,
+            mode=MODE,
             do=DO,
             name=NAME,
             zone={"type": "string", "description": "A new zone for its wall times."},
             if_late=IF_LATE,
             start_within=START_WITHIN,
+            gate=GATE,
             version={"type": "integer", "minimum": 1, "maximum": 2**53, "description": "Only if it still has this."},
             dry_run=DRY_RUN,
         ),

@@ -37,6 +37,7 @@ NEXT_OF: Final = Message(
     "{local} {zone}({relative},{utc})",
 )
 AT_ONCE: Final = Message("It is due at once.", "立即到期。")
+RUNS_AFTER: Final = Message("It has no times of its own.", "它没有自己的时间。")
 NOTHING_NEXT: Final = Message("Nothing is planned.", "没有后续安排。")
 NOTE: Final = Message(" Note: {note}", "注意:{note}")
 WAITS_FOR_APPROVAL: Final = Message(

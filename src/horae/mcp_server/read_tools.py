@@ -43,7 +43,7 @@ from .messages import (
     TASKS,
     WHO,
 )
-from .receipt import format_moment, list_zone, receipt_of, task_row, with_warnings
+from .receipt import format_moment, list_zone, predecessor_names, receipt_of, task_row, with_warnings
 
 _DEFAULT_LIMIT: Final = 20
 _MAX_COUNTED: Final = 1_000
@@ -55,7 +55,8 @@ async def list_tasks(call: Call, arguments: Arguments) -> ToolResult:
     page = await call.service.tasks.page(
         call.principal, task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
     )
-    rows = [task_row(call, each, next_due(each)) for each in page.items]
+    names = await predecessor_names(call, *(each.task for each in page.items))
+    rows = [task_row(call, each, next_due(each), names) for each in page.items]
     if not rows:
         return ToolResult(
             {"tasks": [], "next_cursor": page.after},
@@ -87,7 +88,8 @@ async def get_task(call: Call, arguments: Arguments) -> ToolResult:
     last = latest.get(facts.task.id)
     receipt = await with_warnings(call, receipt_of(call, facts), facts)
     review = list(review_of(facts.task, call.language).lines)
-    data = {"task": task_json(facts, call.language, last), "review": review, **receipt.to_json(call)}
+    names = await predecessor_names(call, facts.task)
+    data = {"task": task_json(facts, call.language, last, names=names), "review": review, **receipt.to_json(call)}
     state = state_name(facts.status.state.value, call.language)
     line = receipt.render(
         call,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..errors import InvalidSchedule
 from ..message import Message
+from ..model.accounts.principal import Scope
 from ..model.change import Facts
 from ..model.pauses import pause_note
 from ..model.task import OPEN_STATES, PauseCause, Task, TaskState, past_of
-from ..schedule import Past, Schedule, iterate
+from ..schedule import After, Past, Schedule, iterate
+from ..schedule.after import with_names
 from ..schedule.compat import Note
 from ..schedule.describe import describe_schedule
 from ..schedule.lint import lint
@@ -42,6 +44,7 @@ from .messages import (
     PAUSE_REASON,
     PAUSED_NOW,
     PAUSED_UNTIL,
+    RUNS_AFTER,
     WAITS_AND_WOULD,
     WAITS_FOR_APPROVAL,
     WOULD_COME,
@@ -70,6 +73,8 @@ class Receipt(NamedTuple):
     now: datetime
     fires_if_resumed: Sequence[Fire] = ()
     held_task: Facts | None = None
+    is_chained: bool = False
+    """It runs after other tasks, so its schedule has no times and no zone."""
 
     def to_json(self, call: Call) -> dict[str, Any]:
         return {
@@ -91,12 +96,14 @@ class Receipt(NamedTuple):
 
     def _meaning_with_zone(self, call: Call) -> str:
         """Return the meaning, with the zone where the sentence does not name it."""
-        names_zone = self.zone in self.means
+        names_zone = self.zone in self.means or self.is_chained
         return self.means if names_zone else IN_ZONE.in_language(call.language, means=self.means, zone=self.zone)
 
     def next_line(self, call: Call) -> str:
         if self.held_task is not None:
             return self._held_line(call, self.held_task)
+        if self.is_chained:
+            return RUNS_AFTER.in_language(call.language)
         if not self.fires:
             return (AT_ONCE if self.at_once else NOTHING_NEXT).in_language(call.language)
         return NEXT.in_language(call.language, fires=self._fires_line(call, self.fires))
@@ -155,7 +162,8 @@ def receipt_of(
     after = max(now, until) if is_held and until is not None else now
     fires = list(_next_fires(facts, after, number)) if not is_held or until is not None else []
     receipt = _build_receipt(call, task.schedule, fires, notes, now, _reading_notes(when, task.schedule.zone, now))
-    receipt = receipt._replace(at_once=_is_due_at_once(facts))
+    is_chained = isinstance(task.schedule, After) and status.state in OPEN_STATES
+    receipt = receipt._replace(at_once=_is_due_at_once(facts), is_chained=is_chained)
     if status.state not in OPEN_STATES:
         # This warning is about a task that is created now.
         receipt = receipt._replace(warnings=[each for each in receipt.warnings if each[0] != "in_the_past"])
@@ -242,9 +250,22 @@ async def with_warnings(call: Call, receipt: Receipt, facts: Facts, advisories: 
                 NOT_ACTIVE.in_language(call.language, state=state_name(facts.status.state.value, call.language)),
             ),
         )
+    if isinstance(facts.task.schedule, After):
+        receipt = receipt._replace(means=await _chain_meaning(call, facts.task))
     if call.context.has_engine is not None and not await call.context.has_engine():
         warnings.append(("no_engine", await no_engine_warning(call, facts)))
     return receipt._replace(warnings=warnings)
+
+
+async def _chain_meaning(call: Call, task: Task) -> str:
+    named = with_names(task.schedule, await predecessor_names(call, task))
+    return to_single_line(describe_schedule(named, call.language))
+
+
+async def predecessor_names(call: Call, *tasks: Task) -> dict[str, str]:
+    """Return the names of the tasks that these run after; also for a caller that may write but not read, who named them."""
+    reader = call.principal._replace(scopes=call.principal.scopes | {Scope.READ})
+    return await call.service.tasks.predecessor_names(reader, tasks)
 
 
 async def no_engine_warning(call: Call, facts: Facts) -> str:
@@ -274,14 +295,14 @@ def list_zone(call: Call) -> str:
     return call.principal.zone or "UTC"
 
 
-def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, Any]:
+def task_row(call: Call, facts: Facts, upcoming: datetime | None, names: Mapping[str, str]) -> dict[str, Any]:
     """Encode one task of a list: only the fields needed to choose one."""
     task: Task = facts.task
     return {
         "id": task.id,
         "name": task.name,
         "state": facts.status.state.value,
-        "means": describe_schedule(task.schedule, call.language),
+        "means": describe_schedule(with_names(task.schedule, names), call.language),
         "zone": task.schedule.zone,
         "next": utc(upcoming),
         "next_local": local(upcoming, list_zone(call)),

@@ -12,7 +12,7 @@ from ..model.change import Facts
 from ..model.record import RecordWrite
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
-from ..schedule import Schedule, to_json
+from ..schedule import After, Schedule, to_json
 from ..schedule.compat import Note
 from ..schedule.describe import describe_schedule
 from ..schedule.text import parse_text
@@ -21,13 +21,14 @@ from ..service.tasks.edits import EditResult
 from ..service.tasks.functions import ResolvedRequest, function_of
 from ..service.tasks.task_request import NEVER, TaskRequest, read_when
 from ..wire.instants import local, utc
-from ..wire.tasks import definition_json, read_edits, read_task, target_from_shorthand, task_json
-from .arguments import default_name, id_of, require, when_of, work_of, zone_of
+from ..wire.targets import target_from_shorthand
+from ..wire.tasks import definition_json, read_edits, read_task, task_json
+from .arguments import default_name, edited_when_of, id_of, require, when_of, work_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
 from .lines import join_rows, shorten_line
 from .messages import CHANGED, FIRES_CHANGED, LIST_MARK, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE
-from .receipt import approval_json, preview_of, receipt_of, with_assumed_zone, with_warnings
+from .receipt import approval_json, predecessor_names, preview_of, receipt_of, with_assumed_zone, with_warnings
 from .refusals import refuse
 
 PREVIEW_FIRES: Final = 5
@@ -48,7 +49,7 @@ async def schedule_task(call: Call, arguments: Arguments) -> ToolResult:
     receipt = await with_warnings(call, receipt, result.facts, resolved.warnings)
     receipt = with_assumed_zone(call, arguments, receipt)
     data = {
-        "task": _task_json(call, result),
+        "task": await _task_json(call, result),
         "change": result.change,
         "declared": resolved.declared_in(result.facts.task.schedule),
         "dry_run": result.dry_run,
@@ -94,6 +95,8 @@ def _policies(arguments: Arguments) -> dict[str, Any]:
         policies["missed"] = arguments["if_late"]
     if "start_within" in arguments:
         policies["start_within"] = None if arguments["start_within"] == NEVER else arguments["start_within"]
+    if "gate" in arguments:
+        policies["gate"] = arguments["gate"] or None
     return policies
 
 
@@ -108,7 +111,7 @@ async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
 
 def require_zone(call: Call, schedule: Schedule) -> None:
     """Refuse a schedule without a zone: the deployment's own zone need not be the user's."""
-    if schedule.zone is None:
+    if schedule.zone is None and not isinstance(schedule, After):
         raise refuse("zone_needed", owner=call.principal.owner)
 
 
@@ -141,8 +144,8 @@ def _change(before: Facts | None, after: Task) -> str:
     return "same" if before.task.version == after.version else "changed"
 
 
-def _task_json(call: Call, result: TaskChange) -> dict[str, Any]:
-    data = task_json(result.facts, call.language)
+async def _task_json(call: Call, result: TaskChange) -> dict[str, Any]:
+    data = task_json(result.facts, call.language, names=await predecessor_names(call, result.facts.task))
     # The task of a dry run does not exist, so it has no id.
     return {**data, "id": None} if result.dry_run and result.change == "new" else data
 
@@ -169,7 +172,7 @@ async def update_task(call: Call, arguments: Arguments) -> ToolResult:
     changed = _changed_fields(edited)
     data = {
         "before": definition_json(edited.before),
-        "task": task_json(facts, call.language),
+        "task": task_json(facts, call.language, names=await predecessor_names(call, facts.task)),
         "changed": changed,
         "removed": _fires_json(edited.fires.removed, edited.before),
         "added": _fires_json(edited.fires.added, edited.after),
@@ -187,7 +190,8 @@ async def update_task(call: Call, arguments: Arguments) -> ToolResult:
 
 def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str, Any], tuple[Note, ...]]:
     zone = task.schedule.zone or call.principal.zone
-    when, notes = when_of(arguments, zone_of(call, arguments) if "zone" in arguments else zone, call.principal.owner)
+    named = zone_of(call, arguments) if "zone" in arguments else zone
+    when, notes = edited_when_of(arguments, task, named, call.principal.owner)
     fields: dict[str, Any] = {**work_of(arguments)}
     if when is not None:
         fields["when"] = when
@@ -198,7 +202,7 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
     if policies := _policies(arguments):
         fields["policies"] = policies
     if not fields:
-        raise refuse_task("missing_field", name="when / do / name / zone / if_late / start_within")
+        raise refuse_task("missing_field", name="when / after / do / name / zone / if_late / start_within / gate")
     return fields, notes
 
 

@@ -78,6 +78,28 @@ def facts_after(facts: Facts, change: Change) -> Facts:
     )
 
 
+def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> Change:
+    """Combine two decisions into one change: the second one sees the facts after the first."""
+    second = decide(facts_after(facts, first))
+    put = {entry.slot: entry for entry in (*first.put, *second.put)}
+    dropped_slots = dict.fromkeys((*first.dropped, *second.dropped))
+    for slot in second.dropped:
+        put.pop(slot, None)
+    return Change(
+        task=second.task or first.task,
+        status=second.status or first.status,
+        new_runs=(*first.new_runs, *second.new_runs),
+        updated_runs=(*first.updated_runs, *second.updated_runs),
+        cancelled=(*first.cancelled, *second.cancelled),
+        put=tuple(put.values()),
+        dropped=tuple(slot for slot in dropped_slots if slot not in put),
+        events=(*first.events, *second.events),
+        deleted=first.deleted or second.deleted,
+        attached=(*first.attached, *second.attached),
+        chain_rows=(*first.chain_rows, *second.chain_rows),
+    )
+
+
 class _Tagged(Change):
     """A change whose type says what it holds. A copy with other fields holds something else: it is a plain `Change`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
+from .gate import GateVerdict
 from .reason import Reason
 
 
@@ -54,3 +55,5 @@ class Settlement(NamedTuple):
     outcome: Outcome
     started: datetime | None
     ended: datetime
+    gate: GateVerdict | None = None
+    """Verdict of the task's gate, if it gave one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
@@ -9,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
 from .field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
+from .gate import Gate
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -34,6 +36,11 @@ HIGHEST_PRIORITY: Final = 100
 MAX_NOTIFIED: Final = 8
 """Destinations per task."""
 DESTINATION_CHARACTERS: Final = 64
+NOTICE_TEXT_CHARACTERS: Final = 500
+NOTICE_PLACEHOLDERS: Final = ("result", "planned", "planned_local", "first", "last", "count", "attempt")
+"""Names after `{horae.` in the text of messages: the result or the error, the planned instant in UTC and in the task's
+zone, the span of a merged run, and the number of the attempt."""
+NOTICE_TOKEN: Final = re.compile(r"\{horae\.([^{}]*)\}")
 MAX_TASK_LANES: Final = 8
 """Lanes per task, its first one included."""
 
@@ -93,6 +100,8 @@ class Notify:
 
     to: tuple[str, ...]
     on: tuple[Occasion, ...] = INCIDENT_OCCASIONS
+    text: str = ""
+    """Text of the messages, with placeholders of the run; empty: its result or error."""
 
     def __post_init__(self) -> None:
         _check_list("notify.to", self.to, MAX_NOTIFIED)
@@ -101,6 +110,18 @@ class Notify:
             check_text("notify.to", name, DESTINATION_CHARACTERS)
         for occasion in self.on:
             check_choice("notify.on", occasion, OCCASIONS)
+        _check_notice_text(self.text)
+
+
+def _check_notice_text(text: object) -> None:
+    """Refuse a text that is too long, not printable, or has a placeholder that does not exist."""
+    name = "notify.text"
+    if not isinstance(text, str) or len(text) > NOTICE_TEXT_CHARACTERS or not text.replace("\n", "").isprintable():
+        raise refuse("bad_text", name=name, value=text, most=NOTICE_TEXT_CHARACTERS)
+    for match in NOTICE_TOKEN.finditer(text):
+        if match[1] not in NOTICE_PLACEHOLDERS:
+            allowed = ", ".join(f"{{horae.{each}}}" for each in NOTICE_PLACEHOLDERS)
+            raise refuse("unknown_placeholder", token=match[0], name=name, allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +139,8 @@ class Policies:
     start_within: timedelta | None = None
     """A run that has not started that long after its due instant is skipped, whatever it waited for. None: no limit."""
     notify: Notify | None = None
+    gate: Gate | None = None
+    """A cheap check before each run: closed, the run is skipped."""
     lanes: tuple[str, ...] = ()
     """Further lanes, besides that of the task: a run starts when all of them have a free slot."""
 
@@ -139,6 +162,10 @@ class Policies:
             check_type("notify", self.notify, Notify)
             if not self.notify_after and set(self.notify.on) & set(INCIDENT_OCCASIONS):
                 raise refuse("notify_without_incident")
+        if self.gate is not None:
+            check_type("gate", self.gate, Gate)
+            if self.gate.state and self.overlap == "parallel":
+                raise refuse("gate_state_parallel")
         if self.lanes != ():
             _check_list("lanes", self.lanes, MAX_TASK_LANES)
 
@@ -187,9 +214,15 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "priority": policies.priority,
         "notify_after": policies.notify_after,
         **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
-        **({} if notify is None else {"notify": {"to": list(notify.to), "on": list(notify.on)}}),
+        **({} if notify is None else {"notify": notify_to_json(notify)}),
+        **({} if policies.gate is None else {"gate": _gate_to_json(policies.gate)}),
         **({"lanes": list(policies.lanes)} if policies.lanes else {}),
     }
+
+
+def notify_to_json(notify: Notify) -> dict[str, Any]:
+    """Return the JSON form of stores and clients; a text is left out where there is none."""
+    return {"to": list(notify.to), "on": list(notify.on), **({"text": notify.text} if notify.text else {})}
 
 
 def from_json(value: Mapping[str, Any]) -> Policies:
@@ -215,12 +248,23 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
         start_within=_duration(value.get("start_within")),
         notify=_notify_from(value.get("notify")),
+        gate=_gate_from(value.get("gate")),
         lanes=tuple(value.get("lanes", ())),
     )
 
 
+def _gate_to_json(gate: Gate) -> dict[str, Any]:
+    return {"kind": gate.kind, "spec": gate.spec, "timeout": _seconds(gate.timeout), "state": gate.state}
+
+
+def _gate_from(value: Mapping[str, Any] | None) -> Gate | None:
+    if value is None:
+        return None
+    return Gate(value["kind"], value["spec"], timedelta(seconds=value["timeout"]), value["state"])
+
+
 def _notify_from(value: Mapping[str, Any] | None) -> Notify | None:
-    return None if value is None else Notify(tuple(value["to"]), tuple(value["on"]))
+    return None if value is None else Notify(tuple(value["to"]), tuple(value["on"]), value.get("text", ""))
 
 
 def _check_list(name: str, value: object, most: int) -> None:

@@ -34,6 +34,7 @@ class Reason(StrEnum):
     QUARANTINED = "quarantined"
     RELEASED = "released"
     GATE_CLOSED = "gate_closed"
+    GATE_FAILED = "gate_failed"
     SKIPPED_BY_TARGET = "skipped_by_target"
     AWAITING_APPROVAL = "awaiting_approval"
     PREDECESSOR_SKIPPED = "predecessor_skipped"
@@ -106,6 +107,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "执行它的节点正在停止,或与存储失去了联系,已将其交还。",
     ),
     Reason.GATE_CLOSED: ("Its gate was closed: there was nothing to do.", "门控检查表示这次无事可做。"),
+    Reason.GATE_FAILED: (
+        "Its gate failed: it gave no verdict, so the target was not called.",
+        "门控检查失败:没有给出结论,因此没有调用目标。",
+    ),
     Reason.SKIPPED_BY_TARGET: ("The target itself skipped it.", "目标自行跳过了这一次。"),
     Reason.AWAITING_APPROVAL: (
         "The task waits for the approval of its owner or an admin.",
@@ -143,6 +148,7 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.QUARANTINED: "已隔离",
     Reason.RELEASED: "已交还",
     Reason.GATE_CLOSED: "门控未通过",
+    Reason.GATE_FAILED: "门控失败",
     Reason.SKIPPED_BY_TARGET: "目标自行跳过",
     Reason.AWAITING_APPROVAL: "等待批准",
     Reason.PREDECESSOR_SKIPPED: "前置任务未满足",

@@ -88,6 +88,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "notify_after 为 0,不会有事件开始或结束,因此 failed 和 recovered 都不会发送通知。",
             "请把 notify_after 设为 1 或更大,或从 notify.on 中去掉 failed 和 recovered。",
         ),
+        "gate_state_parallel": RefusalEntry(
+            InvalidTask,
+            "A gate that keeps a state needs runs one after another, and overlap is parallel.",
+            'Set "state": false in the gate, or choose another overlap, for example queue.',
+            "保存状态的门控要求运行逐个进行,而 overlap 为 parallel。",
+            '请在 gate 中设置 "state": false,或选择其他 overlap,例如 queue。',
+        ),
         "bad_number": RefusalEntry(
             InvalidTask,
             "{name} cannot be '{value}'.",

@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from .limits import NAME_CHARACTERS
-from .task import Target
+from .task import Target, Task, gate_target
 
 _FUNCTION: Final = "function"
 ROUTE_PREFIXES: Final = (f"{_FUNCTION}:", "target:")
@@ -33,6 +33,18 @@ def route_of(target: Target) -> str:
             _routes.clear()
         route = _routes[target] = _derive_route(target)
     return route
+
+
+def missing_route(task: Task, routes: frozenset[str]) -> str | None:
+    """Return the route of the task's target, or of its gate, that is not among these; None if both are."""
+    route = route_of(task.target)
+    if route not in routes:
+        return route
+    gate = gate_target(task.policies)
+    if gate is None:
+        return None
+    gate_route = route_of(gate)
+    return None if gate_route in routes else gate_route
 
 
 def _derive_route(target: Target) -> str:

@@ -45,6 +45,7 @@ class PauseCause(StrEnum):
     OWNER_REVOKED = "owner_revoked"
     QUOTA = "quota"
     PREDECESSOR_DELETED = "predecessor_deleted"
+    GATE_FAILED = "gate_failed"
 
 
 class Target(NamedTuple):
@@ -52,6 +53,12 @@ class Target(NamedTuple):
 
     kind: str
     spec: str
+
+
+def gate_target(policies: Policies) -> Target | None:
+    """Return the gate as a target; None without one."""
+    gate = policies.gate
+    return None if gate is None else Target(gate.kind, gate.spec)
 
 
 class Task(NamedTuple):

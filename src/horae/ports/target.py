@@ -39,6 +39,14 @@ class Invocation(Protocol):
         """The predecessors whose end started this run, as a JSON array: name, run id, state, result; `[]` for any other run."""
 
     @property
+    def gate(self) -> str:
+        """The data of the task's gate, which is open, as JSON; `null` without a gate, and while the gate itself is called."""
+
+    @property
+    def gate_state(self) -> str | None:
+        """The state that the gate keeps, as JSON, while the gate itself is called (`null`: none yet); None in any other call."""
+
+    @property
     def deadline(self) -> datetime:
         """When silence becomes a timeout; each heartbeat moves it."""
 

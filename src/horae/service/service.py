@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 
 from ..clock import Clock
+from ..errors import Refusal
+from ..lifecycle.chain_graph import links_of
 from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
 from ..model.policy import Notify
-from ..model.task import Target
+from ..model.task import OPEN_STATES, Target
 from ..outgoing.addresses import Networks
 from ..ports.doctor import Check
 from ..ports.full_store import FullStore
 from ..ports.notifier import Notifier, UnavailableNotifier
+from ..state_names import state_name
 from .accounts.agents import Agents
 from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
@@ -47,8 +50,9 @@ from .runs.outages import Outages
 from .runs.overview import Overviews
 from .runs.planned import PlannedRuns
 from .runs.runs import Runs
-from .tasks.advisories import Advisory, build_advisory, literal_secrets
+from .tasks.advisories import Advisory, build_advisory, build_bilingual_advisory, literal_secrets
 from .tasks.bulk import Bulk
+from .tasks.chain_order import predecessors_of
 from .tasks.commit import TaskWriter
 from .tasks.declared_tasks import DeclaredTasks
 from .tasks.dry_run import make_dry_run_store
@@ -299,7 +303,8 @@ class Service:
         no_listener = await self._warn_no_listener(
             request.owner or principal.owner, "", request.target, request.options.notify
         )
-        warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)))
+        finished = await self._warn_finished(principal, predecessors_of(resolved.request.when))
+        warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)), *finished)
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
     async def review(self, principal: Principal, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
@@ -307,10 +312,27 @@ class Service:
         principal.require_scope(Scope.WRITE)
         task = done.after
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
+        warnings += await self._warn_finished(principal, sorted(links_of(task) - links_of(done.before)))
         if isinstance(edits.target, Keep):
             return warnings
         no_listener = await self._warn_no_listener(task.owner, task.id, task.target, task.policies.notify)
         return (*warnings, *literal_secrets(task.target), *(() if no_listener is None else (no_listener,)))
+
+    async def _warn_finished(self, principal: Principal, predecessors: Sequence[str]) -> tuple[Advisory, ...]:
+        """Return a warning for the first of these tasks that does not run by itself any more."""
+        reader = principal._replace(scopes=principal.scopes | {Scope.READ})
+        for name in predecessors:
+            try:
+                facts = await self.tasks.find_by_name(reader, name)
+            except Refusal:
+                # It is refused when the task is written, or made before that.
+                continue
+            if facts.status.state not in OPEN_STATES:
+                state = facts.status.state.value
+                english: dict[str, object] = {"name": facts.task.name, "state": state}
+                chinese = {**english, "state": state_name(state, "zh")}
+                return (build_bilingual_advisory("predecessor_finished", english, chinese),)
+        return ()
 
     async def _warn_no_listener(
         self, owner: str, task_id: str, target: Target, notify: Notify | str | None

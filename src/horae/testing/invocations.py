@@ -30,6 +30,8 @@ class RecordingInvocation:
         self.run = a_run(task) if run is None else run
         self.deadline: datetime = (self.run.started or self.run.due) + task.policies.timeout
         self.previous = "[]"
+        self.gate = "null"
+        self.gate_state: str | None = None
         self.cancelled = False
         self.yield_requested = False
         self.lines: list[LogLine] = []

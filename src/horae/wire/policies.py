@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies
+from ..errors import Refusal
+from ..model.gate import GATE_KINDS, Gate
+from ..model.policy import INCIDENT_OCCASIONS, Notify, Policies, notify_to_json
 from ..model.refusals import refuse
+from ..model.task import Target
 from ..schedule.durations import format_iso_duration
-from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest
+from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest, read_duration
 from .fields import check_fields
+from .targets import read_target, target_json
 
 POLICY_FIELDS: Final = (
     "missed",
@@ -26,11 +30,13 @@ POLICY_FIELDS: Final = (
     "notify_after",
     "start_within",
     "notify",
+    "gate",
     "lanes",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
-_NOTIFY_FIELDS: Final = ("to", "on")
+_NOTIFY_FIELDS: Final = ("to", "on", "text")
+_GATE_FIELDS: Final = ("target", *GATE_KINDS, "timeout", "state")
 _UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after", "start_within")
 
 
@@ -55,6 +61,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         "start_within": _duration_json(policies.start_within),
         "notify": notify_json(policies.notify),
+        "gate": gate_json(policies.gate),
         "lanes": list(policies.lanes),
     }
 
@@ -74,13 +81,37 @@ def read_policies(value: object) -> Options:
         chosen["retry"] = _read_retry(fields["retry"])
     if "notify" in fields:
         chosen["notify"] = NEVER if fields["notify"] is None else _read_notify(fields["notify"])
+    if "gate" in fields:
+        chosen["gate"] = NEVER if fields["gate"] is None else read_gate(fields["gate"])
     if "lanes" in fields:
         chosen["lanes"] = () if fields["lanes"] is None else fields["lanes"]
     return Options(**chosen)
 
 
 def notify_json(notify: Notify | None) -> dict[str, Any] | None:
-    return None if notify is None else {"to": list(notify.to), "on": list(notify.on)}
+    return None if notify is None else notify_to_json(notify)
+
+
+def gate_json(gate: Gate | None) -> dict[str, Any] | None:
+    if gate is None:
+        return None
+    target = target_json(Target(gate.kind, gate.spec))
+    return {"target": target, "timeout": _duration_json(gate.timeout), "state": gate.state}
+
+
+def read_gate(value: object) -> Gate:
+    """Decode a gate: its target in full, or as `{"command": [...]}`, `{"http": …}` or `{"function": …}`."""
+    fields = check_fields("gate", value, _GATE_FIELDS)
+    try:
+        target = read_target({name: each for name, each in fields.items() if name not in ("timeout", "state")})
+    except Refusal as refusal:
+        if str(refusal.facts.get("name", "")).startswith("target"):
+            refusal.facts["name"] = f"gate.{refusal.facts['name']}"
+        raise
+    chosen = {name: fields[name] for name in ("timeout", "state") if fields.get(name) is not None}
+    if "timeout" in chosen:
+        chosen["timeout"] = read_duration("gate.timeout", chosen["timeout"])
+    return Gate(target.kind, target.spec, **chosen)  # type: ignore[arg-type]  # the gate refuses other kinds
 
 
 def _read_notify(value: object) -> Notify:
@@ -88,7 +119,8 @@ def _read_notify(value: object) -> Notify:
     if fields.get("to") is None:
         raise refuse("missing_field", name="notify.to")
     on = INCIDENT_OCCASIONS if fields.get("on") is None else fields["on"]
-    return Notify(_read_list(fields["to"]), _read_list(on))
+    text = fields.get("text")
+    return Notify(_read_list(fields["to"]), _read_list(on), "" if text is None else text)
 
 
 def _read_list(value: Any) -> Any:

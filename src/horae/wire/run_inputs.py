@@ -11,7 +11,7 @@ from ..model.run_input import INPUT_MODES, InputMode, RunInput
 
 
 def input_json(given: RunInput | None) -> dict[str, Any] | None:
-    return None if given is None else {given.mode: json.loads(given.value)}
+    return None if given is None or not given.is_given else {given.mode: json.loads(given.value)}
 
 
 def input_body(given: RunInput | None) -> dict[str, Any] | None:

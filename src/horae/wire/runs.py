@@ -14,6 +14,7 @@ from ..model.reason import Reason, describe_reason
 from ..model.run import Origin, Run, RunState, Span
 from ..ports.journal import Line, NumberedLine
 from ..service.runs.outages import Outage
+from ..service.runs.run_chain import ChainLink, RunChain
 from .instants import local, milliseconds, parse_instant, parse_optional_instant, utc
 from .run_inputs import input_json, read_input
 
@@ -86,6 +87,43 @@ def read_run(data: Mapping[str, Any]) -> Run:
         input=read_input(data.get("input")),
         chain=_read_chain(data),
     )
+
+
+def chain_json(chain: RunChain) -> dict[str, Any]:
+    root = chain.root
+    return {
+        "root": {"task_id": root.task_id, "origin": root.origin.value, "planned": utc(root.planned)},
+        "links": [_link_json(each) for each in chain.links],
+        "cut": chain.cut,
+    }
+
+
+def _link_json(link: ChainLink) -> dict[str, Any]:
+    return {
+        "task_id": link.task_id,
+        "task": link.name,
+        "state": link.state,
+        "run_id": link.run_id,
+        "reason": None if link.reason is None else link.reason.value,
+        "parents": list(link.parents),
+    }
+
+
+def read_run_chain(data: Mapping[str, Any]) -> RunChain:
+    root = data["root"]
+    links = (
+        ChainLink(
+            each["task_id"],
+            each["state"],
+            each["run_id"],
+            None if each["reason"] is None else Reason(each["reason"]),
+            tuple(each["parents"]),
+            each["task"],
+        )
+        for each in data["links"]
+    )
+    planned = RootOccurrence(root["task_id"], Origin(root["origin"]), parse_instant(root["planned"]))
+    return RunChain(planned, tuple(links), data["cut"])
 
 
 def _read_chain(data: Mapping[str, Any]) -> ChainPlace | None:

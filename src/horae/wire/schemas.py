@@ -40,6 +40,7 @@ _COMPONENT_NAMES: Final = {
     "queued": "Queued",
     "retry-report": "RetryReport",
     "run": "Run",
+    "run-chain": "RunChain",
     "secret": "Secret",
     "view": "View",
     "session": "Session",

@@ -194,8 +194,11 @@ def _policy_value(name: str, value: Any, *, is_once: bool) -> str:
             f"{part}={_timedelta(each) if part in ('backoff', 'max') else repr(each)}" for part, each in value.items()
         ]
         return f"RetryPolicy({', '.join(given)})"
+    if name == "gate" and isinstance(value, Mapping):
+        return repr(dict(value))
     if name == "notify" and isinstance(value, Mapping):
-        return f"Notify({', '.join(f'{part}={tuple(each)!r}' for part, each in value.items())})"
+        parts = {part: each if part == "text" else tuple(each) for part, each in value.items()}
+        return f"Notify({', '.join(f'{part}={each!r}' for part, each in parts.items())})"
     return repr("never" if value is None else value)
 
 
@@ -228,6 +231,10 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     if missed is not None:
         del policies["missed"]
     start_within = policies.pop("start_within", None)
+    gate = policies.pop("gate", None)
+    if isinstance(gate, Mapping) and "target" in gate:
+        spec = dict(gate["target"])
+        gate = {spec.pop("kind"): spec, **{name: each for name, each in gate.items() if name != "target"}}
     left_out += [f"policies.{name}" for name in policies]
     is_text = isinstance(body["when"], str)
     arguments = {
@@ -237,6 +244,7 @@ def mcp_call(body: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
         "zone": body.get("zone"),
         "if_late": missed,
         "start_within": None if start_within is None else _option_text("start_within", start_within),
+        "gate": gate,
         "key": body.get("key"),
     }
     given = {name: value for name, value in arguments.items() if value is not None}

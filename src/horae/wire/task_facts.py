@@ -16,7 +16,8 @@ from ..service.tasks.task_request import apply_options
 from .agenda import with_agenda
 from .instants import parse_instant, parse_optional_instant
 from .policies import read_policies
-from .tasks import OWNER_BLOCKED, read_payload, read_target
+from .targets import read_target
+from .tasks import OWNER_BLOCKED, read_payload
 
 _PARKED_PREFIXES: Final = ("lane", "node")
 

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from ..model.gate import Gate
 from ..model.policy import Missed, Notify, RetryPolicy
 from ..model.task import TaskPast
 from ..schedule import Once, Schedule, to_json
 from ..schedule.durations import format_iso_duration
 from ..service.tasks.edits import Edits, Keep
 from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest, TaskRequest, When
-from .policies import notify_json
-from .tasks import target_json
+from .policies import gate_json, notify_json
+from .targets import target_json
 
 _UNLIMITED: Final = frozenset(
-    {"retries", "give_up_after", "max_duration", "notify_after", "start_within", "notify", "within", "attempts"}
+    {"retries", "give_up_after", "max_duration", "notify_after", "start_within", "notify", "gate", "within", "attempts"}
 )
 """Options for which `never` is a choice; JSON null stands for it."""
 
@@ -100,6 +101,8 @@ def _option_json(name: str, value: Any) -> Any:
         return {"mode": value.mode, "within": _option_json("within", value.within), "limit": value.limit}
     if isinstance(value, Notify):
         return notify_json(value)
+    if isinstance(value, Gate):
+        return gate_json(value)
     if name == "lanes":
         return list(value)
     if isinstance(value, RetryPolicy):

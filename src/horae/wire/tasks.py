@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -15,9 +16,9 @@ from ..model.ids import EPOCH
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
-from ..model.task import Target, Task, TaskPast, TaskState, TaskStatus
+from ..model.task import Task, TaskPast, TaskState, TaskStatus
 from ..schedule import After, to_json
-from ..schedule.after import ON_CHOICES
+from ..schedule.after import ON_CHOICES, with_names
 from ..schedule.describe import describe_schedule
 from ..service.tasks.edits import KEEP, Edits
 from ..service.tasks.task_request import NO_OPTIONS, TaskRequest
@@ -25,6 +26,7 @@ from .fields import check_fields, text_or_none
 from .instants import local, parse_instant, utc
 from .policies import policies_json, read_policies
 from .runs import run_json
+from .targets import SHORT_TARGETS, check_encodable, read_target, target_json
 
 DEFINITION_FIELDS: Final = ("name", "when", "zone", "target", "payload", "key", "lane", "labels", "policies", "owner")
 """Fields that the creator of a task may set."""
@@ -57,9 +59,7 @@ _MAX_CACHED_CHARACTERS: Final = 2_048
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Built once: `json.dumps` with options builds a new encoder for every text."""
 """Entry kinds that lead to no run."""
-SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
-"""Shorthands for `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`.
-"""
+NO_NAMES: Final[Mapping[str, str]] = {}
 
 
 def definition_json(task: Task) -> dict[str, Any]:
@@ -79,22 +79,28 @@ def definition_json(task: Task) -> dict[str, Any]:
 
 
 def task_json(
-    facts: Facts, language: Language = "en", last: Run | None = None, missed: int | None = None
+    facts: Facts,
+    language: Language = "en",
+    last: Run | None = None,
+    missed: int | None = None,
+    names: Mapping[str, str] = NO_NAMES,
 ) -> dict[str, Any]:
     """Encode the task with its status. `last` is its newest run, and `missed` the number of its occurrences of the last
-    day that nothing could run; both are None unless they were looked up."""
+    day that nothing could run; both are None unless they were looked up. `names`: those of its predecessors, by id."""
     task = facts.task
+    if names and isinstance(task.schedule, After):
+        return {**static_json(task, language, names), **live_json(facts, last, missed)}
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
     definition = _cached_static_json(task, language) if is_small else static_json(task, language)
     return {**definition, **live_json(facts, last, missed)}
 
 
-def static_json(task: Task, language: Language = "en") -> dict[str, Any]:
+def static_json(task: Task, language: Language = "en", names: Mapping[str, str] = NO_NAMES) -> dict[str, Any]:
     """Encode the fields that do not change from run to run."""
     return {
         "id": task.id,
         **definition_json(task),
-        "means": describe_schedule(task.schedule, language),
+        "means": describe_schedule(with_names(task.schedule, names), language),
         "version": task.version,
         "successors": list(task.successors),
         "created": utc(task.created),
@@ -160,11 +166,6 @@ def _counters_json(status: TaskStatus) -> dict[str, Any]:
         "ended": utc(status.ended),
         "last_result": status.last_result,
     }
-
-
-def target_json(target: Target) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(target.spec)
-    return {"kind": target.kind, **spec}
 
 
 def next_due(facts: Facts) -> datetime | None:
@@ -235,6 +236,21 @@ def after_when(after: object, mode: object = None) -> dict[str, Any]:
     return {"kind": After.kind, "links": links, "mode": mode or "any"}
 
 
+def edited_after(task: Task, after: Sequence[str], mode: str | None) -> dict[str, Any] | None:
+    """Return the schedule of an edit that names predecessors, the mode alone, or neither (None).
+
+    Without a mode, the mode of the task stays; with the mode alone, its predecessors stay.
+    """
+    current = task.schedule if isinstance(task.schedule, After) else None
+    if after:
+        return after_when([parse_link(each) for each in after], mode or (None if current is None else current.mode))
+    if mode is None:
+        return None
+    if current is None:
+        raise refuse("missing_field", name="after")
+    return to_json(replace(current, mode=mode))  # type: ignore[arg-type]  # the schedule refuses other modes
+
+
 def _read_past(value: object) -> TaskPast:
     fields = check_fields(PAST, value, TaskPast._fields)
     instants = {
@@ -252,46 +268,9 @@ def _read_past_instant(name: str, value: object) -> datetime:
         raise refuse("bad_past", name=f"{PAST}.{name}", value=value, least=EPOCH.isoformat(), most="now") from None
 
 
-def read_target(fields: Mapping[str, Any]) -> Target:
-    given = [name for name in ("target", *SHORT_TARGETS) if fields.get(name) is not None]
-    if len(given) != 1:
-        raise refuse("missing_field", name="target") if not given else refuse("two_targets", names=", ".join(given))
-    value = fields[given[0]]
-    return _full_target(value) if given[0] == "target" else target_from_shorthand(given[0], value)
-
-
-def target_from_shorthand(name: str, value: object) -> Target:
-    """Build a target from its shorthand."""
-    is_spec = isinstance(value, Mapping)
-    match name:
-        case "http":
-            return _target("http", value if is_spec else {"url": value})
-        case "command":
-            return _target("command", value if is_spec else {"argv": value})
-        case "function":
-            return _target("function", value if is_spec else {"name": value})
-        case "say":
-            return _target("event", {"say": value})
-        case _:
-            return _target("event", value if is_spec else {"topic": value})
-
-
-def _full_target(value: object) -> Target:
-    if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
-        raise refuse("missing_field", name="target.kind")
-    return _target(value["kind"], {key: each for key, each in value.items() if key != "kind"})
-
-
-def _target(kind: str, spec: object) -> Target:
-    try:
-        return Target(_check_encodable(kind), _check_encodable(_encode(spec)))
-    except (TypeError, ValueError, RecursionError):
-        raise refuse("bad_payload", value="target") from None
-
-
 def read_payload(fields: Mapping[str, Any]) -> str:
     try:
-        return _check_encodable(_encode(fields.get("payload", {})))
+        return check_encodable(_encode(fields.get("payload", {})))
     except (TypeError, ValueError, RecursionError) as error:
         raise refuse("bad_payload", value=error) from None
 
@@ -302,12 +281,6 @@ def _labels(fields: Mapping[str, Any]) -> dict[str, str] | None:
     if labels is not None and not isinstance(labels, Mapping):
         raise refuse("bad_policy", name="labels", value=labels, wanted="JSON object")
     return None if labels is None else dict(labels)
-
-
-def _check_encodable(text: str) -> str:
-    """Return the text; ValueError for a lone surrogate, which JSON can escape but UTF-8 cannot hold."""
-    text.encode()
-    return text
 
 
 EDITABLE_FIELDS: Final = tuple(name for name in DEFINITION_FIELDS if name not in ("key", "owner"))

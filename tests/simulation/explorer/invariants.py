@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from horae.lifecycle.chain import FIRING_STATES
 from horae.model.entry import CONTROL_KINDS
 from horae.model.lane import DEFAULT_LIMIT
 from horae.model.run import INITIAL_STATES, TRANSITIONS, Origin, Run, RunState
 from horae.model.task import OPEN_STATES, Task, TaskState, TaskStatus
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
+from horae.schedule import After
 from tests.simulation.explorer.scope import instants
 from tests.simulation.explorer.snapshot import Snapshot
 
@@ -172,14 +174,24 @@ def violations_at_end(tasks: Sequence[Task], moment: Snapshot) -> Iterator[str]:
     for task, standing in zip(tasks, moment.standings, strict=True):
         if standing.state is TaskState.PAUSED:
             continue
-        if standing.state not in _OVER:
+        if standing.state not in _OVER and not isinstance(task.schedule, After):
             yield f"{task.name} is {standing.state}, but nothing of it is left"
         for planned in instants(task):
             if standing.state is TaskState.CANCELLED and standing.ended is not None and planned > standing.ended:
                 continue
             outcomes = _outcomes(task, planned, moment)
-            if outcomes != 1:
+            if outcomes != _expected_outcomes(task, moment):
                 yield f"the instant {planned:%H:%M} of {task.name} has {outcomes} outcomes"
+
+
+def _expected_outcomes(task: Task, moment: Snapshot) -> int:
+    """One; none for a task whose predecessor has not ended as its link says."""
+    if not isinstance(task.schedule, After):
+        return 1
+    (link,) = task.schedule.links
+    runs = [run for run in moment.runs if run.task_id == link.task]
+    last = max(runs, key=lambda run: run.attempt, default=None)
+    return int(last is not None and last.state in FIRING_STATES[link.on])
 
 
 def _outcomes(task: Task, planned: datetime, moment: Snapshot) -> int:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Final, TypeVar
 
+from horae.model.chain_row import ChainRow
 from horae.model.change import Change
 from horae.model.counts import counter_deltas
 from horae.model.ids import EPOCH
+from horae.model.origin import RootOccurrence
 from horae.model.task import Task
 from horae.ports.store import Node
 from horae.stores.memory import MemoryStore
@@ -31,6 +33,7 @@ class RestorableStore(MemoryStore):
             tuple(sorted(data.entries, key=key_of)),
             tuple(sorted(data.runs, key=lambda run: run.id)),
             tuple(sorted(node.id for node in data.nodes)),
+            tuple(sorted(data.chain_rows, key=_chain_key)),
         )
 
     def restore(self, tasks: Sequence[Task], moment: Snapshot) -> None:
@@ -45,9 +48,14 @@ class RestorableStore(MemoryStore):
                     data.counters.add(task.owner, counter_deltas(before, Change(status=standing)))
             _put_back(data.entries, moment.entries, key_of)
             _put_back(data.runs, moment.runs, lambda run: run.id)
+            _put_back(data.chain_rows, moment.chain_rows, _chain_key)
             _put_back(data.nodes, (a_node(name) for name in moment.nodes), lambda node: node.id)
         data.token = moment.token
         data.last_owner = ""
+
+
+def _chain_key(row: ChainRow) -> tuple[str, RootOccurrence]:
+    return row.task_id, row.root
 
 
 @cache

@@ -10,7 +10,7 @@ from horae.lifecycle.plan import Draft, plan
 from horae.model.change import Change
 from horae.model.policy import Guarantee, Missed, Overlap, Policies, RetryPolicy
 from horae.model.task import Target, Task
-from horae.schedule import Every, Once, Past, Schedule, iterate
+from horae.schedule import After, Every, Link, Once, Past, Schedule, iterate
 
 MADE: Final = datetime(2026, 3, 1, 11, 59, tzinfo=UTC)
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -57,7 +57,9 @@ class Scope(NamedTuple):
 
 
 def instants(task: Task) -> tuple[datetime, ...]:
-    """All planned instants of a task of a scope."""
+    """All planned instants of a task of a scope; everything that it runs after is due at noon."""
+    if isinstance(task.schedule, After):
+        return (NOON,)
     return tuple(iterate(task.schedule, task.created, Past(task.created)))
 
 
@@ -70,6 +72,13 @@ def two_at_noon(guarantee: Guarantee = "at_least_once", lane: str | None = None)
     """One occurrence and one retry each."""
     policies = Policies(missed=Missed(within=None), retry=_ONE_RETRY_AT_ONCE, give_up_after=1, guarantee=guarantee)
     return tuple(a_task(letter, Once(at=NOON), policies, lane) for letter in "AB")
+
+
+def chain_of_two(guarantee: Guarantee) -> tuple[Change, ...]:
+    """The second runs when the first has ended, however that was; one retry each."""
+    policies = Policies(missed=Missed(within=None), retry=_ONE_RETRY_AT_ONCE, give_up_after=1, guarantee=guarantee)
+    first = a_task("A", Once(at=NOON), policies)
+    return first, a_task("B", After((Link("tsk_A", "ended"),)), policies)
 
 
 def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
@@ -92,6 +101,8 @@ SCOPES: Final = (
     Scope("careful-crashes", "two tasks, at most once, up to two crashes", two_at_noon("at_most_once"), 2, _CRASHES),
     Scope("lane", "two tasks in one lane of one, one fault of any kind", two_at_noon(lane=LANE), 1),
     Scope("lane-crashes", "two tasks in one lane of one, up to two crashes", two_at_noon(lane=LANE), 2, _CRASHES),
+    Scope("chain", "a chain of two, up to two crashes", chain_of_two("at_least_once"), 2, _CRASHES),
+    Scope("chain-careful", "a chain of two, at most once, any two faults", chain_of_two("at_most_once"), 2),
     *(
         Scope(
             f"overlap-{overlap}",

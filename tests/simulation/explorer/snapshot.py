@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from horae.model.chain_row import ChainRow
 from horae.model.entry import Entry
 from horae.model.ids import EPOCH
 from horae.model.run import Run
@@ -20,6 +21,7 @@ class Snapshot(NamedTuple):
     entries: tuple[Entry, ...]
     runs: tuple[Run, ...]
     nodes: tuple[str, ...]
+    chain_rows: tuple[ChainRow, ...] = ()
 
     @property
     def token(self) -> int:

@@ -21,6 +21,7 @@ from horae.model.policy import (
     MAX_NOTIFIED,
     MAX_TIMEOUT,
     MISSED_MODES,
+    NOTICE_TEXT_CHARACTERS,
     OCCASIONS,
     ONE_SHOT_POLICIES,
     OVERLAPS,
@@ -134,6 +135,10 @@ def test_defaults_of_once_tasks() -> None:
         (lambda: Notify(("",)), "bad_text"),
         (lambda: Notify((7,)), "bad_text"),  # type: ignore[arg-type]
         (lambda: Notify(("ops",), ()), "bad_list"),
+        (lambda: Notify(("ops",), text="x" * (NOTICE_TEXT_CHARACTERS + 1)), "bad_text"),
+        (lambda: Notify(("ops",), text="\x1b[0m"), "bad_text"),
+        (lambda: Notify(("ops",), text=7), "bad_text"),  # type: ignore[arg-type]
+        (lambda: Notify(("ops",), text="{horae.secret}"), "unknown_placeholder"),
         (lambda: Notify(("ops",), ("started",)), "bad_choice"),  # type: ignore[arg-type]
     ],
 )
@@ -198,3 +203,10 @@ def test_messages_without_incidents_need_no_threshold() -> None:
 
 def test_policies_without_notify_are_stored_as_before() -> None:
     assert "notify" not in to_json(DEFAULT_POLICIES)
+
+
+def test_text_of_messages_is_stored_only_where_there_is_one() -> None:
+    plain, worded = Notify(("ops",)), Notify(("ops",), text="{horae.result} {braces} {horae.count}")
+    assert "text" not in to_json(Policies(notify=plain))["notify"]
+    for each in (plain, worded):
+        assert from_json(to_json(Policies(notify=each))).notify == each

@@ -7,9 +7,12 @@ from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.state_names import CHINESE_STATE_NAMES, state_name
 
+LINK_STATES = ("open", "planned")
+"""States of a link without a run, in the tree of a chain."""
+
 
 def test_state_words_are_complete() -> None:
-    assert set(CHINESE_STATE_NAMES) == {*map(str, RunState), *map(str, TaskState)}
+    assert set(CHINESE_STATE_NAMES) == {*map(str, RunState), *map(str, TaskState), *LINK_STATES}
     assert all(state_name(state, "en") == state and state_name(state, "zh") != state for state in CHINESE_STATE_NAMES)
 
 

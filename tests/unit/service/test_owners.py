@@ -21,6 +21,8 @@ from horae.model.run import Run
 from horae.model.task import Task, TaskState
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter, TaskFilter
+from horae.schedule import After
+from horae.schedule.after import Link
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
@@ -130,6 +132,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
     (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
     (Runs, "attempts"): lambda harness, ask: harness.runs.attempts(BOB, ask),
@@ -187,6 +190,13 @@ async def _outcomes_of(harness: ServiceHarness) -> object:
 _OF_LISTED: Final = ((Tasks, "latest"), (Tasks, "outcomes"))
 
 
+async def _names_of_predecessors(harness: ServiceHarness) -> object:
+    """Bob asks for the names of the tasks that a task after tasks of Ada would name."""
+    foreign = [facts.task for facts in (await harness.store.tasks(TaskFilter())).items]
+    chained = [each._replace(schedule=After((Link(each.id),))) for each in foreign]
+    return await harness.tasks.predecessor_names(BOB, chained)
+
+
 async def _names_of_all(harness: ServiceHarness) -> object:
     """Bob asks for the names of tasks of Ada by their ids."""
     return await harness.tasks.names(BOB, [facts.task.id for facts in (await harness.store.tasks(TaskFilter())).items])
@@ -206,6 +216,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Tasks, "latest"): _listed_of,
     (Tasks, "outcomes"): _outcomes_of,
     (Tasks, "names"): _names_of_all,
+    (Tasks, "predecessor_names"): _names_of_predecessors,
     (Failures, "summaries"): lambda harness: harness.service.failures.summaries(BOB),
     (Failures, "groups"): lambda harness: harness.service.failures.groups(BOB, RunFilter(owner="ada")),
     (Failures, "retry"): _retry_all,

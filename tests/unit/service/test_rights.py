@@ -15,6 +15,8 @@ from horae.model.outcome import Failed
 from horae.model.run import Run
 from horae.model.task import Pause, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
+from horae.schedule import After
+from horae.schedule.after import Link
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
@@ -44,7 +46,7 @@ from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
-from horae.testing.factories import HOUR, NOON, a_node
+from horae.testing.factories import HOUR, NOON, a_node, a_task
 from tests.unit.service.service_harness import TARGET, ServiceHarness, open_harness
 
 from .service_methods import public_methods
@@ -63,6 +65,9 @@ class CallSubject(NamedTuple):
     token: str
     webhook: str
     session: str
+
+
+CHAINED = a_task(schedule=After((Link(a_task().id),)))
 
 
 Ask = Callable[[ServiceHarness, Principal, CallSubject], Awaitable[Any]]
@@ -151,6 +156,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.READ, lambda harness, who, things: harness.explanations.explain(who, things.task, None)
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
+    (Runs, "chain"): _runs(Scope.READ, lambda runs, who, run: runs.chain(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),
     (Runs, "attempts"): _runs(Scope.READ, lambda runs, who, run: runs.attempts(who, run)),
@@ -252,6 +258,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),
     (Tasks, "outcomes"): Call(Scope.READ, lambda harness, who, _: harness.tasks.outcomes(who, (), 30), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda harness, who, _: harness.tasks.latest(who, ()), owned=False),
+    (Tasks, "predecessor_names"): Call(
+        Scope.READ, lambda harness, who, _: harness.tasks.predecessor_names(who, (CHAINED,)), owned=False
+    ),
     (Tasks, "names"): Call(Scope.READ, lambda harness, who, _: harness.tasks.names(who, ()), owned=False),
     (Failures, "groups"): Call(Scope.READ, lambda harness, who, _: harness.service.failures.groups(who), owned=False),
     (Failures, "summaries"): Call(

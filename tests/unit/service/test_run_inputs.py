@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
 from horae.model.accounts.principal import Principal, Scope
 from horae.model.outcome import Failed, Skipped
 from horae.model.reason import Reason
@@ -213,3 +218,23 @@ async def test_dry_run_checks_the_input_and_writes_nothing() -> None:
         await dry_run.run_now(ADA, task.id, MERGE)
         assert await code_of(dry_run.run_now(ADA, task.id, RunInput("merge", "{"))) == "bad_run_input"
         assert await inputs_of(harness, task) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "code"),
+    [
+        ("http", {"url": "https://example.org", "method": "POST"}, None),
+        ("http", {"url": "https://example.org", "method": "POST", "body": {"a": 2}}, "input_unused"),
+        ("http", {"url": "https://example.org", "method": "GET"}, "input_unused"),
+        ("command", {"argv": ["true"], "stdin": "payload"}, None),
+        ("command", {"argv": ["true"], "stdin": None}, "input_unused"),
+    ],
+)
+async def test_input_that_the_target_would_ignore_is_refused(kind: str, spec: dict[str, Any], code: str | None) -> None:
+    async with open_harness() as harness:
+        task = await harness.add(target=Target(kind, json.dumps(spec)))
+        if code is None:
+            await harness.tasks.run_now(ADA, task.id, MERGE)
+        else:
+            assert await code_of(harness.tasks.run_now(ADA, task.id, MERGE)) == code
+            await harness.tasks.run_now(ADA, task.id)

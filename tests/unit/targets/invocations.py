@@ -48,6 +48,8 @@ class Recorded:
         self.key = "occ_1"
         self.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         self.previous = "[]"
+        self.gate = "null"
+        self.gate_state: str | None = None
         self.deadline = NOON + timedelta(minutes=5)
         self.cancelled = False
         self.yield_requested = False

@@ -24,7 +24,8 @@ from horae.model.policy import (
 from horae.model.task import Task
 from horae.service.tasks.task_request import TaskRequest, read_policies, read_when
 from horae.testing.factories import NOON, a_task
-from horae.wire.tasks import read_target, read_task
+from horae.wire.targets import read_target
+from horae.wire.tasks import read_task
 from tests.strategies import schedules
 
 words: Final = st.text(

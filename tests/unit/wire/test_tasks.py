@@ -21,17 +21,16 @@ from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedRequest, O
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_entry, an_extra_entry
 from horae.wire.policies import policies_json
 from horae.wire.policies import read_policies as policies_of
+from horae.wire.targets import SHORT_TARGETS, read_target
 from horae.wire.tasks import (
     AFTER_FIELDS,
     DEFINITION_FIELDS,
     EDITABLE_FIELDS,
     PAST,
     READ_ONLY_FIELDS,
-    SHORT_TARGETS,
     definition_json,
     next_due,
     read_edits,
-    read_target,
     read_task,
     task_json,
     waiting_for,

@@ -29,7 +29,7 @@ from ...web.responses import encode_json, json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.run_inputs import read_input
-from ...wire.runs import line_json
+from ...wire.runs import chain_json, line_json
 from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
 from ..openapi import CALLBACK, RUN_NOW, Operation
 from ..parameters import (
@@ -152,6 +152,14 @@ async def list_attempts(request: Request, principal: Principal, run_id: RunId, *
     tasks = await tasks_of(service, principal, [run])
     rendered = [selection.select(render_run(each, tasks.get(run.task_id), lang)) for each in same]
     return json_response({"items": rendered, "next_cursor": None})
+
+
+@routes.get(
+    "/runs/{run_id}/chain",
+    Operation("get_run_chain", "Every link of the chain that a run belongs to", "RunChain", problems=(404,)),
+)
+async def get_run_chain(request: Request, principal: Principal, run_id: RunId) -> Response:
+    return json_response(chain_json(await app_context(request).service.runs.chain(principal, run_id)))
 
 
 @routes.get("/runs/{run_id}/logs", Operation("list_lines", "Log lines of a run", "Lines", problems=(404,)))

@@ -99,6 +99,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     )
     last = await tasks.latest(principal, page.items) if "last" in include_parts else {}
     lang = request_language(request)
+    names = await tasks.predecessor_names(principal, [facts.task for facts in page.items])
     counted = (
         {} if count is None else dict(zip(("count", "more"), await tasks.count(principal, task_filter), strict=True))
     )
@@ -107,11 +108,11 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
             request,
             principal,
             page,
-            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id))),
+            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id), names=names)),
             **counted,
         )
     return page_response_of_json(
-        request, principal, page, lambda facts: encode_task(facts, lang, last.get(facts.task.id)), **counted
+        request, principal, page, lambda facts: encode_task(facts, lang, last.get(facts.task.id), names), **counted
     )
 
 

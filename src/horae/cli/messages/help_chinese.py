@@ -158,6 +158,8 @@ OPTIONS: Final[dict[str, str]] = {
     "Skip it if it has not started that long after it was due.": "到期后超过这一时间仍未开始，就跳过这一次。",
     "Failures in a row after which it stops.": "连续失败多少次后停止。",
     "Failures in a row after which one notice is sent.": "连续失败多少次后通知一次。",
+    "Check before each run: 'command PROGRAM …', 'http URL', 'function NAME'.": "每次运行前的检查：'command 程序 …'、'http URL'、'function 名称'。",
+    "Longest time that the gate may take.": "门控检查的最长时间。",
     "Destinations to send messages to; see 'horae notify ls'.": "消息发往的目的地；见 horae notify ls。",
     "failed, recovered, overdue, succeeded. Default: the first two.": (
         "failed、recovered、overdue、succeeded。默认：前两个。"
@@ -166,11 +168,12 @@ OPTIONS: Final[dict[str, str]] = {
     "Whether a run is repeated after a crash.": "崩溃时的执行保证。",
     "-100 to 100; higher comes first.": "-100 到 100；数值大的优先。",
     "Unique key: used again, it edits the same task.": "唯一键：再次使用时修改同一个任务。",
+    "Text of these messages; {horae.result} is the result.": "这些消息的正文；{horae.result} 为结果。",
     "Run it after this task: succeeded, failed or ended.": "在该任务之后运行：succeeded、failed 或 ended。",
-    "With several --after: only when all have ended so.": "有多个 --after 时：全部如此结束后才运行。",
+    "With --after: any of them (default), or all.": "与 --after 一起使用：any（任意一个，默认）或 all（全部）。",
     "Also if other tasks run after it; these are then paused.": "即使有其他任务在它之后运行；这些任务随后暂停。",
     "Do not start the tasks that run after it.": "不启动在它之后运行的任务。",
-    "Show what runs after it, level by level.": "逐级显示在它之后运行的任务。",
+    "Show what runs after it, level by level; of a run, the states of its chain.": "逐级显示在它之后运行的任务；对于运行，显示其任务链的状态。",
     "Whose task it is.": "任务的所有者。",
     "Made, but paused.": "创建后即暂停。",
     "Show what would be made; make nothing.": "只显示将要创建的内容，不创建。",

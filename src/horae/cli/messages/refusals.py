@@ -173,6 +173,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "这里不应出现“{words}”。",
             "计划之后的内容属于 --http 方法 地址,或放在 -- 之后用于 --command。",
         ),
+        "bad_gate": RefusalEntry(
+            BadUsage,
+            "'{value}' is no gate.",
+            "Write it as --gate 'command check-mail --new', 'http https://example.com/check' or 'function app.has_mail'.",
+            "“{value}”不是门控。",
+            "请写成 --gate 'command check-mail --new'、'http https://example.com/check' 或 'function app.has_mail'。",
+        ),
         "no_method": RefusalEntry(
             BadUsage,
             "'{value}' is no method that an address could be called with.",

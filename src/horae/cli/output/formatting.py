@@ -251,7 +251,7 @@ def planned_text(run: Run, zone: str, language: Language) -> str:
 
 def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
     text = describe_core(schedule, language)
-    other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
+    other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now", "after")
     return f"{text}{', ' if language == 'en' else '，'}{schedule.zone}" if other else text
 
 

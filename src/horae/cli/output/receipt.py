@@ -22,7 +22,8 @@ from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import Advisory
 from ...wire.instants import local, utc
 from ...wire.review import Review
-from ...wire.tasks import definition_json, target_json
+from ...wire.targets import target_json
+from ...wire.tasks import definition_json
 from ..messages import messages
 from .formatting import duration_message, exact_duration
 from .printer import Printer, json_text
@@ -184,6 +185,8 @@ def more_policies_line(policies: Policies, language: Language) -> str:
     if policies.start_within is not None:
         length = duration_message(exact_duration(policies.start_within))
         line += messages.START_WITHIN.in_language(language, length=length)
+    if policies.gate is not None:
+        line += messages.GATED.in_language(language, gate=target_line(Target(policies.gate.kind, policies.gate.spec)))
     if policies.notify is None:
         return line
     separator = ", " if language == "en" else "、"

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...errors import Refusal
 from ...interchange import AgentGroup, ImportedTask, RejectedItem
-from ...interchange.import_result import make_excerpt, pause_unsupported
+from ...interchange.import_result import make_excerpt, pause_unsupported, without_future_past
 from ...interchange.notes import refusal_note
 from ...model.change import Facts
 from ...model.ids import run_id
@@ -59,7 +59,9 @@ async def plan_import(app: CommandSession, batch: ImportBatch, path: str) -> Imp
     dry_runs: list[DryRun] = []
     rejected = list(batch.result.rejected)
     keys: set[tuple[str | None, str | None]] = set()
-    for each in batch.result.tasks:
+    now = app.clock.now()
+    for task in batch.result.tasks:
+        each = without_future_past(task, now)
         key = each.request.owner, each.request.key
         if key in keys:
             raise refuse("twice_in_file", key=each.request.key, path=path)

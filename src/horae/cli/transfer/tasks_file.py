@@ -12,7 +12,8 @@ from ...model.field_checks import check_number
 from ...model.refusals import refuse as refuse_task
 from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
-from ...wire.tasks import AFTER_FIELDS, DEFINITION_FIELDS, SHORT_TARGETS, read_task
+from ...wire.targets import SHORT_TARGETS
+from ...wire.tasks import AFTER_FIELDS, DEFINITION_FIELDS, read_task
 from ..messages.operating_refusals import refuse, with_location
 
 APPLIED: Final = "apply:"

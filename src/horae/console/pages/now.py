@@ -11,6 +11,8 @@ from starlette.responses import Response
 from ...model.change import Facts
 from ...model.counts import HourSummary
 from ...model.run import Run, RunState
+from ...schedule import After
+from ...schedule.after import with_names
 from ...schedule.describe import describe_core
 from ...service.runs.overview import Need, NeedKind, Overview, RunningDetail
 from ...service.runs.planned import PlannedCounts
@@ -75,7 +77,10 @@ async def _show(request: PageRequest) -> Response:
     planned = await service.planned.per_hour(principal, now, now + _DAY)
     minute = now.replace(second=0, microsecond=0)
     soon = await service.planned.per_period(principal, [minute + _STEP * place for place in range(_STEPS + 1)])
-    return request.render("now.html", _data(request.viewer, overview, planned, soon))
+    names = await request.service.tasks.predecessor_names(
+        request.viewer.principal, [facts.task for facts in overview.upcoming]
+    )
+    return request.render("now.html", _data(request.viewer, overview, planned, soon, names))
 
 
 async def run_missed(request: PageRequest) -> Response:
@@ -93,7 +98,9 @@ async def dismiss_outage(request: PageRequest) -> Response:
     return request.redirect("/", request.notice("outage_dismissed"))
 
 
-def _data(viewer: Viewer, overview: Overview, planned: PlannedCounts, soon: PlannedCounts) -> dict[str, Any]:
+def _data(
+    viewer: Viewer, overview: Overview, planned: PlannedCounts, soon: PlannedCounts, names: Mapping[str, str]
+) -> dict[str, Any]:
     hours = strip_hours(overview.hours, planned)
     bars = stacked_bars([_strip_input(viewer, at, counts) for at, counts in hours])
     return {
@@ -105,7 +112,9 @@ def _data(viewer: Viewer, overview: Overview, planned: PlannedCounts, soon: Plan
         "needs_total": sum(overview.needs_counts.values()),
         "failing": overview.needs_counts.get(NeedKind.FAILING, 0),
         "running": [RunningRow(run, overview.running_details[run.id]) for run in overview.running],
-        "upcoming": [row for row in (_upcoming_row(viewer, facts) for facts in overview.upcoming) if row is not None],
+        "upcoming": [
+            row for row in (_upcoming_row(viewer, facts, names) for facts in overview.upcoming) if row is not None
+        ],
         "lateness_points": spark_points([_milliseconds(hour.lateness.p99) for hour in overview.hours]),
         "on_time_points": spark_points(
             [hour.lateness.on_time / hour.lateness.total if hour.lateness.total else None for hour in overview.hours]
@@ -129,12 +138,13 @@ def _need_row(viewer: Viewer, need: Need) -> NeedRow:
     return NeedRow(need, Sign(*_SIGNS[need.kind], word), error if is_failure else "")
 
 
-def _upcoming_row(viewer: Viewer, facts: Facts) -> UpcomingRow | None:
+def _upcoming_row(viewer: Viewer, facts: Facts, names: Mapping[str, str]) -> UpcomingRow | None:
     due, schedule = next_due(facts), facts.task.schedule
     if due is None:
         return None
-    zone = schedule.zone if schedule.zone != viewer.zone else None
-    return UpcomingRow(facts, due, describe_core(schedule, viewer.language), zone, due - viewer.now <= _SOON)
+    zone = schedule.zone if schedule.zone != viewer.zone and not isinstance(schedule, After) else None
+    when = describe_core(with_names(schedule, names), viewer.language)
+    return UpcomingRow(facts, due, when, zone, due - viewer.now <= _SOON)
 
 
 def count_kinds(outcomes: Mapping[str, int]) -> dict[str, int]:

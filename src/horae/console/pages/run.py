@@ -164,7 +164,7 @@ async def show_payload(request: PageRequest) -> Response:
 
 def _input_data(request: PageRequest, run: Run, facts: Facts | None) -> dict[str, Any]:
     """Return the input of the run, and the payload that it makes of the task's as it is now, line by line."""
-    if run.input is None:
+    if run.input is None or not run.input.is_given:
         return {"given": None, "lines": ()}
     given = _cut(request, pretty_json(run.input.value), MAX_PAYLOAD)
     if facts is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +18,7 @@ from ...model.run import Run
 from ...model.task import OPEN_STATES, PauseCause, Task, TaskState
 from ...ports.store import TaskFilter
 from ...schedule import Cron, Every, Now, Once, Schedule
+from ...schedule.after import with_names
 from ...schedule.describe import describe_core
 from ...service.own_tasks import (
     DISABLED,
@@ -108,7 +110,9 @@ async def show(request: PageRequest) -> Response:
     task_filter = TaskFilter(principal.owner, VISIBLE_STATES, text=text or None)
     found = await service.tasks.page(principal, task_filter, query.get("after") or None, PAGE_SIZE)
     latest = await service.tasks.latest(principal, found.items)
-    cards = [make_card(each, latest.get(each.task.id), request.viewer) for each in found.items]
+    listed = [each.task for each in found.items]
+    names = await request.service.tasks.predecessor_names(own_principal(request), listed)
+    cards = [make_card(each, latest.get(each.task.id), request.viewer, names) for each in found.items]
     data = {
         "page": "simple",
         "cards": cards,
@@ -202,14 +206,14 @@ async def load_task(request: PageRequest) -> Facts:
     return await get_own_task(request.service, own_principal(request), request.request.path_params["task_id"])
 
 
-def make_card(facts: Facts, latest: Run | None, viewer: Viewer) -> Card:
+def make_card(facts: Facts, latest: Run | None, viewer: Viewer, names: Mapping[str, str]) -> Card:
     task, language = facts.task, viewer.language
     return Card(
         facts,
         latest,
         _badge(facts, viewer),
         kind_of(task.schedule),
-        describe_core(task.schedule, language),
+        describe_core(with_names(task.schedule, names), language),
         cut(plain_text(text_of(task) or ""), _SHOWN_CHARACTERS, _SHOWN_LINES),
         _pause_text(facts, language),
         _is_locked(facts),

@@ -42,9 +42,10 @@ async def show(request: PageRequest) -> Response:
     run_filter = RunFilter(principal.owner, facts.task.id)
     found = await request.service.runs.page(principal, run_filter, query.get("after") or None, PAGE_SIZE)
     latest = found.items[0] if found.items and not query.get("after") else None
+    names = await request.service.tasks.predecessor_names(principal, [facts.task])
     data = {
         "page": "simple",
-        "card": make_card(facts, latest, request.viewer),
+        "card": make_card(facts, latest, request.viewer, names),
         "rows": [_row(run, facts.task.target, request.viewer.language) for run in found.items],
         "query": {"after": query["after"]} if query.get("after") else {},
         "after": found.after,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from ...errors import HoraeError
+from ...lifecycle.chain_graph import links_of
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL
 from ...model.change import Facts
 from ...model.reason import describe_reason
@@ -56,7 +58,9 @@ async def render_refused(request: PageRequest, facts: Facts, refusal: HoraeError
 
 async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     """Return the data of the page, or only of the parts that a script asks for."""
-    data = _head_data(request, facts) | await _chain_data(request, facts)
+    wanted = [*links_of(facts.task), *facts.task.successors]
+    names = await request.service.tasks.names(request.viewer.principal, wanted) if wanted else {}
+    data = _head_data(request, facts, names) | _chain_data(facts, names)
     parts = request.parts if _PARTS.issuperset(request.parts) else []
     if not parts or "charts" in parts:
         data |= await chart_data(request, facts)
@@ -65,10 +69,10 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     return data
 
 
-def _head_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
+def _head_data(request: PageRequest, facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:
     viewer, task, status = request.viewer, facts.task, facts.status
     query, due = request.request.query_params, next_due(facts)
-    when, meaning = describe_when(task.schedule, viewer.language)
+    when, meaning = describe_when(task.schedule, viewer.language, names)
     tab, total = query.get("tab", ""), query.get("backfill", "")
     return {
         "page": "tasks",
@@ -100,14 +104,10 @@ def _head_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     }
 
 
-async def _chain_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
+def _chain_data(facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the tasks that this one runs after, and those that run after it, as far as the viewer may see them."""
     schedule, following = facts.task.schedule, facts.task.successors
     links = schedule.links if isinstance(schedule, After) else ()
-    if not links and not following:
-        return {"predecessors": [], "successors": []}
-    wanted = [*(link.task for link in links), *following]
-    names = await request.service.tasks.names(request.viewer.principal, wanted)
     return {
         "predecessors": [(names[link.task], link.task, link.on) for link in links if link.task in names],
         "successors": [(names[each], each) for each in following if each in names],

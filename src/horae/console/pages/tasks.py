@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -68,7 +68,9 @@ async def show(request: PageRequest) -> Response:
     except Refusal as refusal:
         return request.render_refused("tasks.html", _data(request, text, _Found((), TaskCount(0), None)), refusal)
     outcomes = await request.service.tasks.outcomes(request.viewer.principal, found.tasks, OUTCOMES)
-    rows = [make_row(request.viewer, facts, outcomes.get(facts.task.id, ())) for facts in found.tasks]
+    listed = [facts.task for facts in found.tasks]
+    names = await request.service.tasks.predecessor_names(request.viewer.principal, listed)
+    rows = [make_row(request.viewer, facts, outcomes.get(facts.task.id, ()), names) for facts in found.tasks]
     own = (facts.task for facts in found.tasks if facts.task.owner == request.viewer.principal.owner)
     has_demo = any(DEMO_LABEL in task.labels for task in own)
     total = await request.service.tasks.count(request.viewer.principal) if not rows else found.number
@@ -130,11 +132,11 @@ def label_query(name: str, value: str) -> str:
     return render_query((Term("label", (f"{name}={value}",)),))
 
 
-def make_row(viewer: Viewer, facts: Facts, runs: Sequence[Run]) -> TaskRow:
+def make_row(viewer: Viewer, facts: Facts, runs: Sequence[Run], names: Mapping[str, str]) -> TaskRow:
     task, last, due = facts.task, runs[0] if runs else None, next_due(facts)
     return TaskRow(
         facts,
-        *describe_when(task.schedule, viewer.language),
+        *describe_when(task.schedule, viewer.language, names),
         outcome_marks(
             runs, lambda run: outcome_label(viewer, run), lambda run: viewer.url(f"/runs/{run.id}"), OUTCOMES
         ),

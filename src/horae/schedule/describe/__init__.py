@@ -122,7 +122,7 @@ def _describe_modifiers(schedule: Schedule, words: DescriptionLanguage) -> Itera
         yield words.gap(schedule.gap)
     if schedule.fold is not None:
         yield words.fold(schedule.fold)
-    if schedule.zone is not None:
+    if schedule.zone is not None and not isinstance(schedule, After):
         yield describe_zone(schedule.zone)
 
 

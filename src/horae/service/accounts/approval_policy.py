@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from ...lifecycle import control
 from ...model.accounts.account import agent_of
-from ...model.change import Change, Facts, facts_after
+from ...model.change import Change, Facts, combine_decisions, facts_after
 from ...model.policy import to_json as policies_to_json
-from ...model.task import NEW_TASK_STATUS, OPEN_STATES, PauseCause, Target, Task
+from ...model.task import NEW_TASK_STATUS, OPEN_STATES, PauseCause, Target, Task, gate_target
 from ...schedule import to_json
 from .refusals import refuse
 
@@ -74,9 +73,10 @@ class ApprovalPolicy(NamedTuple):
             return False
         if task.policies.notify is not None:
             return True  # it writes to people
-        if task.target.kind in EXEMPT_KINDS:
-            return False
-        return not self._allows(task.target)
+        gate = gate_target(task.policies)
+        if gate is not None and not self._allows(gate):
+            return True
+        return task.target.kind not in EXEMPT_KINDS and not self._allows(task.target)
 
     def awaits_approval(self, task: Task) -> bool:
         """Whether nothing of the task may run before a person approves it as it is."""
@@ -109,24 +109,3 @@ STRICT_POLICY: Final = ApprovalPolicy()
 
 def _pause_for_approval(facts: Facts, now: datetime) -> Change:
     return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL, note=_PAUSE_NOTE)
-
-
-def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> Change:
-    """Combine two decisions into one change: the second one sees the facts after the first."""
-    second = decide(facts_after(facts, first))
-    put = {entry.slot: entry for entry in (*first.put, *second.put)}
-    dropped_slots = dict.fromkeys((*first.dropped, *second.dropped))
-    for slot in second.dropped:
-        put.pop(slot, None)
-    return Change(
-        task=second.task or first.task,
-        status=second.status or first.status,
-        new_runs=(*first.new_runs, *second.new_runs),
-        updated_runs=(*first.updated_runs, *second.updated_runs),
-        cancelled=(*first.cancelled, *second.cancelled),
-        put=tuple(put.values()),
-        dropped=tuple(slot for slot in dropped_slots if slot not in put),
-        events=(*first.events, *second.events),
-        deleted=first.deleted or second.deleted,
-        attached=(*first.attached, *second.attached),
-    )

@@ -12,7 +12,7 @@ from ...errors import Refusal
 from ...lifecycle import control, edit
 from ...model.accounts.account import AGENT_CHARACTERS, is_agent_name
 from ...model.accounts.principal import AGENT_LABEL, Principal, Scope
-from ...model.change import Change, ControlDecision, Facts
+from ...model.change import Change, ControlDecision, Facts, combine_decisions
 from ...model.field_checks import check_text
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse as refuse_task
@@ -24,7 +24,7 @@ from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import check_schedule
 from ..tasks.task_quota import TaskQuota, load_agent_record
 from .agents import RESTART_COMMAND, STOP_COMMAND, check_agent
-from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval, with_rejection
+from .approval_policy import STRICT_POLICY, ApprovalPolicy, with_approval, with_rejection
 from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
 from .refusals import refuse

@@ -305,6 +305,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "任务是按其原样获得人工批准的:代理不能为它的运行另给输入。",
             "请让其所有者用此输入运行:horae run {id} --input JSON。也可以编辑任务,并请求批准。",
         ),
+        "input_unused": RefusalEntry(
+            InvalidTask,
+            "The target of this task does not use the payload, so an input would change nothing.",
+            "Leave the input out. Or let the target take the payload: no 'body' in an http target, 'stdin': 'payload' in a command.",
+            "该任务的目标不使用载荷,输入不会有任何作用。",
+            "请去掉输入。也可以让目标使用载荷:http 目标不设 body,命令的 stdin 设为 payload。",
+        ),
         "nothing_to_approve": RefusalEntry(
             Conflict,
             "The task '{id}' needs no approval.",

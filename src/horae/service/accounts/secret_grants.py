@@ -8,6 +8,7 @@ from typing import Final
 
 from ...model.accounts.account import agent_of
 from ...model.accounts.secret_reference import secret_names
+from ...model.gate import Gate
 from ...model.task import Target, Task
 from ...ports.records import Record, Records
 from .refusals import refuse
@@ -44,6 +45,12 @@ class SecretGrants:
     async def check_tasks(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             await self.check(task.owner, agent_of(task), task.target, task.payload)
+            await self.check_gate(task.owner, agent_of(task), task.policies.gate)
+
+    async def check_gate(self, owner: str, agent: str | None, gate: object) -> None:
+        """Refuse a gate that references a secret which this agent was not granted."""
+        if isinstance(gate, Gate):
+            await self.check(owner, agent, Target(gate.kind, gate.spec), "{}")
 
     async def missing(self, owner: str, agent: str, target: Target, payload: str) -> str | None:
         """Return the first referenced secret without a grant; None if all are granted."""

@@ -11,8 +11,11 @@ from ...choices import Language
 from ...message import Message as Words
 from ...model.events.destination import Destination, Notice, Occasion
 from ...model.limits import shorten
+from ...model.policy import NOTICE_TOKEN
+from ...model.run import Run, Span
 from ...ports.notifier import Message, MessageKind
 from ...schedule.instants import SECOND, to_instant, wall_reading
+from ...schedule.preview import make_fires
 from ...schedule.zones import find_zone
 
 MAX_LINES: Final = 20
@@ -47,6 +50,22 @@ _KINDS: Final = {
     Occasion.SUCCEEDED: MessageKind.SUCCESS,
 }
 _SEVERITY: Final = (MessageKind.FAILURE, MessageKind.WARNING, MessageKind.SUCCESS, MessageKind.INFO)
+
+
+def fill_notice_text(text: str, zone: str | None, run: Run | None, result: str) -> str:
+    """Return the text of a task's policy with the values of the run; those of a run are empty where none has started."""
+    values = {"result": result}
+    if run is not None:
+        span = run.span or Span(run.planned, run.planned, 1)
+        values |= {
+            "planned": run.planned.isoformat(),
+            "planned_local": make_fires(zone or "UTC", [run.planned])[0].local.isoformat(),
+            "first": span.first.isoformat(),
+            "last": span.last.isoformat(),
+            "count": str(span.count),
+            "attempt": str(run.attempt),
+        }
+    return NOTICE_TOKEN.sub(lambda match: values.get(match[1], ""), text)
 
 
 def render_message(destination: Destination, notices: Sequence[Notice]) -> Message:

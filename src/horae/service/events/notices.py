@@ -28,6 +28,7 @@ from ...model.policy import Notify
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import Book
+from .notice_text import fill_notice_text
 
 _OCCASIONS: Final = {
     EventKind.TASK_FAILING: Occasion.FAILED,
@@ -151,7 +152,10 @@ def _text(task: Task, occasion: Occasion, event: Event, run: Run | None) -> str:
         text = (run.result_json if run.error is None else run.error) or ""
     else:
         text = event.detail or ""
-    return to_storable(_readable(text), NOTICE_CHARACTERS)
+    text, notify = _readable(text), task.policies.notify
+    if occasion is not Occasion.REMINDER and notify is not None and notify.text:
+        text = fill_notice_text(notify.text, task.schedule.zone, run, text)
+    return to_storable(text, NOTICE_CHARACTERS)
 
 
 def _readable(text: str) -> str:

@@ -9,7 +9,7 @@ from ...model.accounts.account import OWNER_KIND, agent_of, is_blocked, is_owner
 from ...model.outcome import Failed, Outcome, Skipped
 from ...model.reason import Reason, describe_reason
 from ...model.run_input import RunInput
-from ...model.task import Task
+from ...model.task import Task, gate_target
 from ...ports.records import Records
 from ..accounts.approval_policy import ApprovalPolicy
 from ..accounts.refusals import refuse
@@ -39,6 +39,9 @@ class FireRights:
             return _not_called(refuse("input_not_approved", id=task.id))
         payload = task.payload if given is None else given.payload_for(task.payload)
         missing = await self._grants.missing(task.owner, agent, task.target, payload)
+        gate = gate_target(task.policies)
+        if missing is None and gate is not None:
+            missing = await self._grants.missing(task.owner, agent, gate, "{}")
         if missing is not None:
             return _not_called(refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner))
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -35,6 +35,7 @@ from ..tasks.quotas import refuse_when_used_up
 from ..tasks.run_inputs import RunInputs, input_detail
 from ..tasks.task_quota import TaskQuota
 from .log_watch import LogWatch
+from .run_chain import RunChain, load_chain
 
 _ALL_RUNS: Final = RunFilter()
 MAX_LINE_WAIT: Final = 20
@@ -123,6 +124,21 @@ class Runs:
     async def get(self, principal: Principal, run_id: str) -> Run:
         principal.require_scope(Scope.READ)
         return await self._get_run(principal, run_id)
+
+    async def chain(self, principal: Principal, run_id: str) -> RunChain:
+        """Return the chain of the root occurrence that a run belongs to, with the names of its tasks."""
+        run = await self.get(principal, run_id)
+        chain = await load_chain(self._store, principal.owner_filter, run.root)
+        names = await self._visible_names(principal, [link.task_id for link in chain.links])
+        if principal.agent is not None:
+            chain = chain._replace(links=tuple(link for link in chain.links if link.task_id in names))
+        return chain._replace(links=tuple(link._replace(name=names.get(link.task_id)) for link in chain.links))
+
+    async def _visible_names(self, principal: Principal, task_ids: Sequence[str]) -> dict[str, str]:
+        if principal.agent is None:
+            return await self._store.task_names(sorted(task_ids), principal.owner_filter)
+        found = [await self._store.facts(each, principal.owner_filter) for each in task_ids]
+        return {each.task.id: each.task.name for each in found if each is not None and can_see(principal, each.task)}
 
     async def _get_run(self, principal: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")

@@ -58,6 +58,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
     ),
+    "predecessor_finished": (
+        "The task '{name}', which it runs after, is {state}: it does not run by itself, and so starts nothing.",
+        "它的前置任务“{name}”处于{state}状态:不会自行运行,因此不会触发任何任务。",
+    ),
     "literal_secret": (
         """The header '{header}' is sent as the text "@secret:{name}". For the secret write {{"secret": "{name}"}}.""",
         '请求头“{header}”会按文字 "@secret:{name}" 发送。要使用机密,请写 `{{"secret": "{name}"}}`。',

@@ -12,6 +12,7 @@ from ...model.accounts.account import agent_of
 from ...model.accounts.pause_change import PauseChange
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
+from ...model.gate import Gate
 from ...model.ids import run_id
 from ...model.lane import agent_lane
 from ...model.page import MAX_PAGE_SIZE
@@ -133,6 +134,9 @@ class TaskControls(TaskLookup):
         if isinstance(edits.options.notify, Notify):
             owner = (await self.get(principal, task_id)).task.owner
             await check_destinations(self._records, owner, edits.options.notify)
+        if isinstance(edits.options.gate, Gate):
+            task = (await self.get(principal, task_id)).task
+            await self._grants.check_gate(task.owner, agent_of(task), edits.options.gate)
         if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
             return
         task = (await self.get(principal, task_id)).task

@@ -17,6 +17,7 @@ from ...model.change import Change, Facts
 from ...model.field_checks import check_text
 from ...model.ids import ENTROPY_BYTES, ascending_ids, make_id
 from ...model.limits import KEY_CHARACTERS
+from ...model.policy import Policies
 from ...model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ...model.task import Target, Task, TaskState
 from ...schedule import Schedule
@@ -165,8 +166,12 @@ class TaskDrafts:
             edits = edits._replace(labels=task_labels(principal, edits.labels, before))
         requested = apply_edits(before, edits, self.zone_of(principal), now)
         is_same_target = requested.target == before.target
+        is_same_gate = requested.policies.gate == before.policies.gate
         requested = requested._replace(
-            target=self._check_target(requested.target, requested.payload, may_wait=is_same_target)
+            target=self._check_target(requested.target, requested.payload, may_wait=is_same_target),
+            policies=requested.policies
+            if is_same_gate
+            else self._check_gate(requested.policies, requested.payload, may_wait=False),
         )
         return self._plan_edit(principal, facts, requested, now)
 
@@ -184,6 +189,18 @@ class TaskDrafts:
             if not may_wait or refusal.code != TARGET_NOT_SUPPORTED:
                 raise
             return target
+
+    def _check_gate(self, policies: Policies, payload: str, *, may_wait: bool) -> Policies:
+        """Check the gate as a target; what is refused of it is named as a part of the gate."""
+        gate = policies.gate
+        if gate is None:
+            return policies
+        try:
+            checked = self._check_target(Target(gate.kind, gate.spec), payload, may_wait=may_wait)
+        except Refusal as refusal:
+            refusal.facts["gate"] = True
+            raise
+        return replace(policies, gate=replace(gate, spec=checked.spec))
 
     def check_supported(self, task: Task) -> None:
         """Refuse to start a task whose target kind is not supported here, as its creation would be refused.
@@ -227,8 +244,9 @@ class TaskDrafts:
         if request.key is not None:
             check_text("key", request.key, KEY_CHARACTERS)
         schedule = read_when(request.when, self.zone_of(principal) if request.zone is None else request.zone, now)
-        policies = read_policies(schedule, request.options)
-        target = self._check_target(request.target, request.payload, may_wait=paused is not None)
+        may_wait = paused is not None
+        policies = self._check_gate(read_policies(schedule, request.options), request.payload, may_wait=may_wait)
+        target = self._check_target(request.target, request.payload, may_wait=may_wait)
         return Draft(
             owner,
             request.name,

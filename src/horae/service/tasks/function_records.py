@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
-from ...model.policy import Missed, Notify, RetryPolicy
+from ...model.policy import Missed, Notify, RetryPolicy, notify_to_json
 from ...schedule.durations import format_iso_duration
 from .task_request import NEVER, NO_OPTIONS, MissedRequest, Options, RetryRequest, read_missed_parts
 
@@ -168,7 +168,7 @@ def _value_json(value: Any) -> Any:
     if isinstance(value, timedelta):
         return format_iso_duration(value)
     if isinstance(value, Notify):
-        return {"to": list(value.to), "on": list(value.on)}
+        return notify_to_json(value)
     if isinstance(value, Missed):
         value = MissedRequest(**_with_never(value, "within"))
     elif isinstance(value, RetryPolicy):
@@ -191,7 +191,8 @@ def read_options(body: Mapping[str, Any]) -> Options:
     if isinstance(chosen.get("retry"), Mapping):
         chosen["retry"] = RetryRequest(**chosen["retry"])
     if isinstance(chosen.get("notify"), Mapping):
-        chosen["notify"] = Notify(tuple(chosen["notify"]["to"]), tuple(chosen["notify"]["on"]))
+        given = chosen["notify"]
+        chosen["notify"] = Notify(tuple(given["to"]), tuple(given["on"]), given.get("text", ""))
     if "lanes" in chosen:
         chosen["lanes"] = tuple(chosen["lanes"])
     return Options(**chosen) if chosen else NO_OPTIONS

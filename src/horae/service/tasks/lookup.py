@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...errors import NotFound
+from ...lifecycle.chain_graph import links_of
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
@@ -17,7 +18,7 @@ from ...model.ids import is_id_prefix
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import Run
-from ...model.task import FINISHED_STATES, TaskState
+from ...model.task import FINISHED_STATES, Task, TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
 from ...schedule import After, Schedule
@@ -134,6 +135,11 @@ class TaskLookup:
         # Which tasks are the agent's own follows from their labels.
         found = [await self._book.facts(each, principal.owner_filter) for each in wanted]
         return {each.task.id: each.task.name for each in found if each is not None and can_see(principal, each.task)}
+
+    async def predecessor_names(self, principal: Principal, tasks: Iterable[Task]) -> dict[str, str]:
+        """Return the names of the tasks that these run after, by id, in one read; none where no task runs after another."""
+        wanted = sorted({each for task in tasks for each in links_of(task)})
+        return await self.names(principal, wanted) if wanted else {}
 
     async def find_by_name(self, principal: Principal, name: str) -> Facts:
         """Find a task by id, key, name, or unique part of the id or name.

@@ -17,7 +17,7 @@ from ...model.change import Facts
 from ...model.policy import Policies, RetryPolicy
 from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
-from ...model.task import Task, TaskState
+from ...model.task import Task, TaskState, gate_target
 from ...schedule import Cron, Every, Now, Once, Past, Schedule, iterate, to_json
 from ...schedule.durations import format_iso_duration
 from ..accounts.refusals import refuse
@@ -49,6 +49,9 @@ def check_task(principal: Principal, task: Task, before: Task | None, now: datet
         check_payload(quotas, task.payload)
     if before is None or before.target != task.target:
         _check_target(quotas, task.target.spec)
+    gate = gate_target(task.policies)
+    if gate is not None and (before is None or before.policies.gate != task.policies.gate):
+        _check_target(quotas, gate.spec)
     if before is None or before.schedule != task.schedule:
         check_schedule(principal, task.schedule, now)
     if before is None or before.policies != task.policies:
@@ -99,6 +102,7 @@ def definition_bytes(task: Task) -> int:
         task.key or "",
         *task.lanes,
         json.dumps(to_json(task.schedule)),
+        "" if task.policies.gate is None else task.policies.gate.spec,
     )
     labels = (text for label in task.labels for text in label)
     return sum(len(text.encode(errors="replace")) for text in chain(texts, labels))

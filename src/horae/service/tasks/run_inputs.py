@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Final
 
 from ...errors import Refusal
 from ...model.accounts.account import agent_of
@@ -16,6 +17,8 @@ from ..accounts.secret_grants import SecretGrants
 from .drafts import TaskDrafts
 from .functions import Functions
 from .quotas import check_task
+
+_PAYLOAD_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 
 
 class RunInputs:
@@ -56,9 +59,22 @@ class RunInputs:
         if given.agent is not None and self._drafts.approval_policy.needs_approval(task):
             raise refuse("input_not_approved", id=task.id)
         check_input(given)
+        if not _uses_payload(task):
+            raise refuse("input_unused")
         changed = with_input(task, given)
         self._drafts.check_other_payload(task, changed.payload)
         return changed
+
+
+def _uses_payload(task: Task) -> bool:
+    """Whether the payload reaches the target: an http target with a body of its own, or a command that reads no payload,
+    would ignore an input without a word."""
+    if task.target.kind not in ("http", "command"):
+        return True
+    spec = json.loads(task.target.spec)
+    if task.target.kind == "command":
+        return bool(spec.get("stdin") == "payload")
+    return "body" not in spec and spec.get("method", "POST") in _PAYLOAD_METHODS
 
 
 def input_detail(given: RunInput | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
+from ...model.gate import Gate
 from ...model.policy import (
     DEFAULT_POLICIES,
     MAX_ATTEMPTS,
@@ -96,6 +97,8 @@ class Options(NamedTuple):
     start_within: Duration | None = None
     notify: Notify | str | None = None
     """NEVER: no messages."""
+    gate: Gate | str | None = None
+    """NEVER: no gate."""
     lanes: tuple[str, ...] | None = None
     """Lanes besides that of the task; an empty list: none."""
 
@@ -176,6 +179,7 @@ def explicit_options(policies: Policies) -> Options:
         notify_after=policies.notify_after,
         start_within=NEVER if policies.start_within is None else policies.start_within,
         notify=NEVER if policies.notify is None else policies.notify,
+        gate=NEVER if policies.gate is None else policies.gate,
         lanes=policies.lanes,
     )
 
@@ -271,10 +275,11 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
         "start_within": _read_limit("start_within", options.start_within),
         "notify": options.notify,
+        "gate": options.gate,
         "lanes": None if options.lanes is None else read_lanes(options.lanes),
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    unset = ("give_up_after", "max_duration", "start_within", "notify")
+    unset = ("give_up_after", "max_duration", "start_within", "notify", "gate")
     named |= {name: None for name in unset if chosen[name] == NEVER}
     if isinstance(options.notify, Notify) and options.notify_after is None and base.notify is None:
         # Webhooks wait for a streak by default; a person gets a message about the first failure.

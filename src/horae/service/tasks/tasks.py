@@ -173,6 +173,7 @@ class Tasks(TaskControls):
         request = await self._resolve_links(principal, request, now)
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
+        await self._grants.check_gate(draft.owner, principal.agent, draft.policies.gate)
         await check_destinations(self._records, draft.owner, draft.policies.notify)
         task_id = self.drafts.new_id(now)
 
@@ -201,6 +202,7 @@ class Tasks(TaskControls):
         request = await self._resolve_links(principal, request, now, is_preview=True)
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
+        await self._grants.check_gate(draft.owner, principal.agent, draft.policies.gate)
         await check_destinations(self._records, draft.owner, draft.policies.notify)
         current = await self._book.find(draft.owner, key)
         if current is not None and not can_see(principal, current.task):

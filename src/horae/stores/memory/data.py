@@ -10,6 +10,7 @@ from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
 from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
+from ...model.gate import GATE_STATE_KIND
 from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
 from ...model.record import RecordWrite
@@ -244,6 +245,8 @@ class Data:
     def _delete_rows(self, task_id: str) -> None:
         for row in self.chain_rows.of_task(task_id):
             self.chain_rows.delete(row)
+        if self.records.get((GATE_STATE_KIND, task_id)) is not None:
+            self.records.write((GATE_STATE_KIND, task_id), None)
         self.statuses.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)

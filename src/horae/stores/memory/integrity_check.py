@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...lifecycle.chain_graph import links_of
 from ...model.counts import ALL_OWNERS, STATE_PREFIX
 from ...model.task import TaskState
 from ...schedule import After
+from ..chain_check import contradicting_links, describe_link, find_row_problems
 from .data import Data
 
 
@@ -19,7 +19,7 @@ def find_problems(data: Data) -> Iterator[str]:
     yield from _check_lane_slots(data)
     yield from _check_active_tasks(data)
     yield from _check_counters(data)
-    yield from _check_links(data)
+    yield from _check_chains(data)
 
 
 def _check_orphans(data: Data) -> Iterator[str]:
@@ -57,17 +57,15 @@ def _check_active_tasks(data: Data) -> Iterator[str]:
             yield f"The task {task.id} is active, but nothing of it is queued or running."
 
 
-def _check_links(data: Data) -> Iterator[str]:
-    linked = (task for task in data.tasks if not _is_cancelled(data, task.id))
-    expected = {(each, task.id) for task in linked for each in links_of(task) if each in data.tasks}
-    listed = {(task.id, each) for task in data.tasks for each in task.successors}
-    for predecessor, successor in sorted(expected ^ listed):
-        yield f"The task {successor} and its predecessor {predecessor} disagree about their link."
-
-
-def _is_cancelled(data: Data, task_id: str) -> bool:
-    status = data.statuses.get(task_id)
-    return status is not None and status.state is TaskState.CANCELLED
+def _check_chains(data: Data) -> Iterator[str]:
+    states = {task.id: status.state for task in data.tasks if (status := data.statuses.get(task.id)) is not None}
+    for predecessor, successor in contradicting_links((task, states.get(task.id)) for task in data.tasks):
+        if predecessor in data.tasks:
+            yield describe_link(predecessor, successor)
+    for row in data.chain_rows:
+        if row.task_id not in data.tasks:
+            yield f"A chain row belongs to {row.task_id}, which is not there."
+    yield from find_row_problems(data.chain_rows)
 
 
 def _check_counters(data: Data) -> Iterator[str]:

@@ -18,9 +18,11 @@ from ...model.counts import (
     hour_of,
 )
 from ...model.ids import to_microseconds
+from ...model.task import TaskState
 from ...ports.store import TrimResult
+from ..chain_check import contradicting_links, describe_link, find_row_problems
 from ..codec.json_codecs import decode
-from ..codec.rows import Row
+from ..codec.rows import Row, decode_chain_row, decode_task
 from ..retention_cursor import RetentionCursor
 from .connection import Statements, Transactions
 from .feed import SQLFeed
@@ -95,6 +97,19 @@ async def find_problems(connection: Statements, checks: Iterable[Check], problem
     for name, describe in checks:
         # A query may return a task once for each of its labels.
         problems += dict.fromkeys(describe(*row) for row in await connection.query(name))
+    problems += await _find_link_problems(connection)
+    problems += find_row_problems(map(decode_chain_row, await connection.query("doubtful_chain_rows")))
+
+
+async def _find_link_problems(connection: Statements) -> list[str]:
+    rows = await connection.query("chained_tasks")
+    found = contradicting_links((decode_task(row[:-1]), TaskState(row[-1])) for row in rows)
+    if not found:
+        return []
+    present = {
+        decode_task(row).id for row in await connection.query("linked_tasks", sorted({each for each, _ in found}))
+    }
+    return [describe_link(predecessor, successor) for predecessor, successor in found if predecessor in present]
 
 
 def _checks() -> Iterator[Check]:
@@ -103,6 +118,7 @@ def _checks() -> Iterator[Check]:
         lambda slot, task: f"The agenda entry {slot} belongs to task number {task}, which is not there.",
     )
     yield "orphan_runs", lambda run_id, task: f"The run {run_id} belongs to task number {task}, which is not there."
+    yield "orphan_chain_rows", lambda task: f"A chain row belongs to task number {task}, which is not there."
     yield "tasks_without_status", lambda task_id: f"The task {task_id} has no status."
     yield "mislabelled_tasks", lambda task_id: f"The task {task_id} is not found by the labels that it has."
     yield (

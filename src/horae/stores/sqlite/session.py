@@ -169,7 +169,14 @@ STATEMENT_STEPS: Final[dict[str, tuple[str, ...]]] = {
         "delete_statuses_of_tasks",
         "drop_definitions",
     ),
-    "delete_task": ("delete_lines", "delete_runs", "delete_chain_rows", "delete_status", "delete_task"),
+    "delete_task": (
+        "delete_lines",
+        "delete_runs",
+        "delete_chain_rows",
+        "delete_gate_state",
+        "delete_status",
+        "delete_task",
+    ),
     # A write transaction excludes all others.
     "lock_chain_owner": (),
     "drop_events": ("count_removed_events", "drop_events"),

@@ -91,6 +91,10 @@ class CommandTarget:
 
     def _run_environment(self, invocation: Invocation) -> dict[str, str]:
         chained = {} if invocation.run.chain is None else {"HORAE_PREVIOUS": invocation.previous}
+        if invocation.gate_state is not None:
+            chained["HORAE_GATE_STATE"] = invocation.gate_state
+        elif invocation.task.policies.gate is not None:
+            chained["HORAE_GATE"] = invocation.gate
         return {
             **chained,
             "PATH": self._settings.path,

@@ -75,7 +75,8 @@ def _make_channels(settings: EventSettings, tools: Tools) -> tuple[EventChannel,
 
 def event_body(invocation: Invocation, spec: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Return the event. Every attempt at an occurrence has the same `eventId`, so that receivers can deduplicate."""
-    return triggered_json(invocation.task, invocation.run, spec, now, invocation.trace)
+    body = triggered_json(invocation.task, invocation.run, spec, now, invocation.trace)
+    return body if invocation.task.policies.gate is None else {**body, "gate": json.loads(invocation.gate)}
 
 
 class EventKind:

@@ -158,7 +158,11 @@ def _load_and_call(order: CallRequest, relay: PipeReporter) -> dict[str, Any]:
 def _call(function: Function, order: CallRequest, relay: PipeReporter) -> Outcome:
     binding = function.binding
     try:
-        arguments = binding.read(order.occasion.payload)
+        state = order.occasion.gate_state
+        if state is None:
+            arguments = binding.read(order.occasion.payload)
+        else:
+            arguments = binding.read_for_gate(order.occasion.payload, state)
     except Mismatch as mismatch:
         return Failed(
             to_storable(describe_mismatch(mismatch, order.name), ERROR_CHARACTERS),

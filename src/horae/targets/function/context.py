@@ -30,6 +30,8 @@ class RunFacts(NamedTuple):
     times: int
     payload: str
     previous: str = "[]"
+    gate: str = "null"
+    gate_state: str | None = None
 
 
 class RunReporter(Protocol):
@@ -65,6 +67,8 @@ def run_facts_of(invocation: Invocation) -> RunFacts:
         1 if span is None else span.count,
         task.payload,
         invocation.previous,
+        invocation.gate,
+        invocation.gate_state,
     )
 
 
@@ -176,6 +180,16 @@ class Context:
     def previous(self) -> list[dict[str, Any]]:
         """The predecessors whose end started this run: name, run id, state and result of each; empty for any other run."""
         return list(json.loads(self._facts.previous))
+
+    @property
+    def gate(self) -> Any:
+        """The data of the task's gate, which is open; None without a gate."""
+        return json.loads(self._facts.gate)
+
+    @property
+    def gate_state(self) -> Any:
+        """In a gate: the state that it returned before; None if there is none yet."""
+        return json.loads(self._facts.gate_state or "null")
 
     @property
     def log(self) -> RunLog:

@@ -62,7 +62,7 @@ class FunctionTarget:
         if not function.runs_on_loop or invocation.run.alone:
             return await self._run_off_loop(function, invocation)
         try:
-            if function.needs_no_arguments and task.payload == "{}":
+            if function.needs_no_arguments and task.payload == "{}" and invocation.gate_state is None:
                 value = await function.call()
             else:
                 value = await function.call(**_arguments(function, invocation))
@@ -171,7 +171,8 @@ async def _wait_for_end(work: Future[Outcome], stop: Callable[[], None]) -> Outc
 
 def _arguments(function: Function, invocation: Invocation) -> dict[str, Any]:
     binding = function.binding
-    arguments = binding.read(invocation.task.payload)
+    state, payload = invocation.gate_state, invocation.task.payload
+    arguments = binding.read(payload) if state is None else binding.read_for_gate(payload, state)
     if binding.context is not None:
         arguments[binding.context] = Context(run_facts_of(invocation), invocation)
     return arguments

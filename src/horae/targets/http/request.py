@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -71,7 +72,7 @@ async def build_request(
     sign = None if spec.sign is None else {"secret": spec.sign}
     template = {"headers": spec.headers, "body": _content(invocation, spec, settings), "sign": sign}
     filled, masks = await resolve_secrets(template, invocation.task.owner, secrets)
-    body = _encode_body(filled["body"])
+    body = _encode_body(_with_gate(filled["body"], invocation))
     callback = _callback_headers(invocation, settings)
     headers = (
         *_merge_headers(_own_headers(invocation, spec, settings, body), _task_headers(filled["headers"])),
@@ -100,6 +101,18 @@ def _content(invocation: Invocation, spec: Spec, settings: HttpSettings) -> Any:
     if spec.preset == ORCHESTRATOR:
         return build_body(payload, invocation.task, settings)
     return payload if spec.sends_payload else spec.body
+
+
+def _with_gate(body: Any, invocation: Invocation) -> Any:
+    """Add the gate's data to an object, or the gate's state in a call of the gate itself.
+
+    Secrets are resolved before: what a gate returns must not name one.
+    """
+    if not isinstance(body, dict):
+        return body
+    if invocation.gate_state is not None:
+        return {**body, "state": json.loads(invocation.gate_state)}
+    return body if invocation.task.policies.gate is None else {**body, "gate": json.loads(invocation.gate)}
 
 
 def _encode_body(content: Any) -> bytes | None:
@@ -143,7 +156,7 @@ def _merge_headers(own: dict[str, str], task_headers: Headers) -> Headers:
 
 
 def _callback_headers(invocation: Invocation, settings: HttpSettings) -> Headers:
-    if settings.callback is None:
+    if settings.callback is None or invocation.gate_state is not None:
         return ()
     run, (url, key) = invocation.run, settings.callback
     token = callback_token(key, run.id, run.token)

@@ -99,6 +99,27 @@ SHAPES: Final[dict[str, Schema]] = {
     "runs": list_of(ref("run")) | answer_of("runs"),
     "line": LINE | answer_of("logs --follow"),
     "lines": list_of(ref("line")) | answer_of("logs"),
+    "run-chain": closed(
+        {
+            "root": closed({"task_id": TEXT, "origin": TEXT, "planned": INSTANT}),
+            "links": list_of(
+                closed(
+                    {
+                        "task_id": TEXT,
+                        "task": nullable(TEXT),
+                        "state": TEXT
+                        | {"description": "Of its last run; without one open (a join waits), planned or skipped."},
+                        "run_id": nullable(TEXT),
+                        "reason": nullable(TEXT),
+                        "parents": list_of(TEXT) | {"description": "Ids of the tasks whose end it was given."},
+                    }
+                )
+            )
+            | {"description": "Links that were reached: the root first, each after its parents."},
+            "cut": BOOLEAN | {"description": "There are more links than were read."},
+        }
+    )
+    | {"title": "The chain of one root occurrence", **answer_of("show --tree")},
     "RunPage": page_of("run"),
     "failure-group": FAILURE_GROUP | {"title": "Failed runs with one kind of error"},
     "failures": list_of(ref("failure-group")) | answer_of("failures"),

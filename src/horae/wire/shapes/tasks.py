@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...lifecycle.explain import Verdict
-from ...model.policy import MISSED_MODES, OCCASIONS, OVERLAPS
+from ...model.policy import MISSED_MODES, NOTICE_TEXT_CHARACTERS, OCCASIONS, OVERLAPS
 from ...model.task import PauseCause, TaskState
 from .notation import (
     ANY,
@@ -29,6 +29,7 @@ from .notation import (
     or_null,
     page_of,
     ref,
+    text,
 )
 from .runs import REASON, RUN_ID, TASK_ID
 
@@ -77,7 +78,17 @@ TASK: Final = closed(
                 "priority": INTEGER,
                 "notify_after": INTEGER,
                 "start_within": nullable(TEXT),
-                "notify": nullable(closed({"to": list_of(TEXT), "on": list_of(choice(*OCCASIONS))})),
+                "notify": nullable(
+                    closed(
+                        {
+                            "to": list_of(TEXT),
+                            "on": list_of(choice(*OCCASIONS)),
+                            "text": text(NOTICE_TEXT_CHARACTERS),
+                        },
+                        optional=("text",),
+                    )
+                ),
+                "gate": nullable(closed({"target": OBJECT, "timeout": TEXT, "state": BOOLEAN})),
                 "lanes": list_of(TEXT) | {"description": "Lanes besides `lane`: a run starts when all have room."},
             }
         ),

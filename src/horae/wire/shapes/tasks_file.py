@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.policy import DESTINATION_CHARACTERS, MAX_NOTIFIED, MISSED_MODES, OCCASIONS, OVERLAPS
+from ...model.policy import (
+    DESTINATION_CHARACTERS,
+    MAX_NOTIFIED,
+    MISSED_MODES,
+    NOTICE_TEXT_CHARACTERS,
+    OCCASIONS,
+    OVERLAPS,
+)
 from ...schedule.after import MAX_PREDECESSORS, MODE_CHOICES, ON_CHOICES
 from ...schedule.any_of import MAX_SCHEDULES
 from .notation import (
@@ -67,10 +74,25 @@ _NOTIFY: Final = nullable(
                 "uniqueItems": True,
                 "description": "When a message is sent; without it, failed and recovered.",
             },
+            "text": nullable(TEXT | {"maxLength": NOTICE_TEXT_CHARACTERS})
+            | {"description": "Text of the messages, with {horae.result}; without it, the result or the error."},
         },
         required=("to",),
     )
 ) | {"description": "Messages to people; null: none."}
+_GATE: Final = nullable(
+    closed(
+        {
+            "target": {"type": "object", "description": "The check in full, with its kind."},
+            "command": {"type": ["array", "object"], "description": "Program and arguments."},
+            "http": {"type": ["string", "object"], "description": "URL."},
+            "function": {"type": ["string", "object"], "description": "Name of a task function."},
+            "timeout": _DURATION,
+            "state": BOOLEAN | {"description": "Keeps what the check returns as state, for its next call."},
+        },
+        required=(),
+    )
+) | {"description": 'A check before each run: it answers {"run": true} or {"run": false}; null: none.'}
 _POLICIES: Final = nullable(
     closed(
         {
@@ -83,6 +105,7 @@ _POLICIES: Final = nullable(
             "notify_after": nullable(INTEGER)
             | {"minimum": 0, "description": "Failed occurrences in a row before one notification; 0 or null: never."},
             "notify": _NOTIFY,
+            "gate": _GATE,
             "lanes": nullable(list_of(TEXT))
             | {"description": "Lanes besides `lane`, 8 in all: a run starts when all of them have a free slot."},
             "timeout": {"type": ["string", "number", "null"]},

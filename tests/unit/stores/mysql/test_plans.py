@@ -18,6 +18,9 @@ from tests.unit.stores.mysql.test_statements import KNOWN, STATEMENTS, TRANSACTI
 FULL_SCANS: Final = {
     "orphan_entries",
     "orphan_runs",
+    "orphan_chain_rows",
+    "chained_tasks",
+    "doubtful_chain_rows",
     "tasks_without_status",
     "wrong_lane_slots",
     "tasks_without_work",

@@ -20,6 +20,9 @@ from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
 FULL_SCANS = {
     "orphan_entries",
     "orphan_runs",
+    "orphan_chain_rows",
+    "chained_tasks",
+    "doubtful_chain_rows",
     "tasks_without_status",
     "wrong_lane_slots",
     "tasks_without_work",

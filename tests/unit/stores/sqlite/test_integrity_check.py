@@ -46,6 +46,10 @@ async def check_after(path: Path, damage: str) -> tuple[str, ...]:
         ("DELETE FROM labels WHERE label LIKE '%room%'", ["is not found by the labels"]),
         ("UPDATE labels SET owner = 'bob'", ["is not found by the labels"]),
         ("INSERT INTO labels VALUES ('[]', 99, 'ada')", ["The task number 99 is not found by the labels"]),
+        (
+            "INSERT INTO chain_rows VALUES (99, 'x', 'fired', NULL, 0, '[]', '[]', 0)",
+            ["A chain row belongs to task number 99"],
+        ),
         ("DELETE FROM agenda", ["is active, but nothing"]),
         ("UPDATE runs SET live = 0 WHERE lanes IS NULL", ["is active, but nothing"]),
     ],

@@ -84,7 +84,7 @@ def _show(out: Printer, shown: RunDetails) -> None:
         out.row(out.translate(messages.AFTER_RUNS), "  ".join(run.chain.parents))
         out.row(out.translate(messages.ROOT), f"{root.task_id} · {full_time(root.planned, shown.zone, out.language)}")
     _show_times(out, run, shown.zone)
-    if run.input is not None:
+    if run.input is not None and run.input.is_given:
         label = messages.MERGED_INPUT if run.input.mode == "merge" else messages.INPUT
         show_lines(out, out.translate(label), json_text(json.loads(run.input.value), indent=2))
     show_lines(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")

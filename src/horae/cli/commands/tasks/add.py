@@ -42,7 +42,7 @@ from ...output.styled_text import Cell, StyledText
 from ...parameters import Values
 from ...schedule_question import Question, answer_question, hint_explain_command, owner_zone
 from ...session.command_session import CommandSession, has_durable_store, refuse_memory, run_in_memory, run_in_session
-from ...task_options import default_name, definition_options, json_option, task_shape
+from ...task_options import after_options, default_name, definition_options, json_option, task_shape
 from .chain_tree import predecessor_names
 from .edit import changed_fields, fires_changed_json, show_changes
 
@@ -81,8 +81,7 @@ class CreatedTask(NamedTuple):
 
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
-@click.option("--after", multiple=True, metavar="TASK[:on]", help="Run it after this task: succeeded, failed or ended.")
-@click.option("--all-of", is_flag=True, help="With several --after: only when all have ended so.")
+@after_options
 @click.option("--name", help="Its name. Default: derived from what it does.")
 @definition_options
 @click.option("--key", help="Unique key: used again, it edits the same task.")
@@ -95,7 +94,7 @@ def add(
     *,
     when: tuple[str, ...],
     after: tuple[str, ...],
-    all_of: bool,
+    after_mode: str | None,
     name: str | None,
     definition: Values,
     program: tuple[str, ...],
@@ -114,6 +113,8 @@ def add(
     text, extra_words = _split_url(when, definition)
     if text and after:
         raise refuse_task("after_and_schedule")
+    if after_mode is not None and not after:
+        raise refuse_task("missing_field", name="after")
     shape = task_shape(definition, extra_words, program)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
@@ -123,7 +124,7 @@ def add(
         _parse_schedule(text, definition["zone"], out)
     fields: dict[str, Any] = {
         "name": default_name(shape) if name is None else name,
-        **({"after": list(map(parse_link, after)), "mode": "all" if all_of else "any"} if after else {"when": text}),
+        **({"after": list(map(parse_link, after)), "mode": after_mode} if after else {"when": text}),
         "key": key,
         "owner": owner,
     }
@@ -141,7 +142,8 @@ def add(
         created = await (_preview(app, resolved.request) if dry_run else _create(app, resolved.request, paused=pause))
         resolved = app.with_advisories(resolved)
         shown = not (dry_run or out.json or out.quiet)
-        created = created._replace(names=await predecessor_names(app, created.facts.task) if shown else {})
+        named = (created.facts.task,) if created.edited is None else (created.edited.before, created.facts.task)
+        created = created._replace(names=await predecessor_names(app, *named))
         reference = await task_reference(app, created.facts.task, out) if shown else ""
         warnings = _distinct((*used_up_advisories(created.facts), *resolved.warnings, *schedule_warnings))
         return created._replace(resolved=resolved, warnings=warnings, reference=reference)
@@ -211,7 +213,7 @@ def _show(out: Printer, created: CreatedTask) -> None:
         return
     out.line(_headline(out, created))
     if created.edited is not None:
-        show_changes(out, created.edited, created.now)
+        show_changes(out, created.edited, created.now, created.names)
     show_schedule(out, facts, created.now, made=True, names=created.names)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
@@ -252,7 +254,7 @@ def _headline(out: Printer, created: CreatedTask) -> Cell:
 def _receipt_json(out: Printer, created: CreatedTask) -> dict[str, Any]:
     facts = created.facts
     return {
-        "task": task_json(facts, out.language),
+        "task": task_json(facts, out.language, names=created.names),
         "fires": fires_json(fires_of(facts.task, facts.status, created.now, FIRES)),
         "warnings": warnings_json(created.warnings, out.language),
         "declared": created.declared,

@@ -24,10 +24,14 @@ class ChainNode(NamedTuple):
     is_repeated: bool = False
 
 
-async def predecessor_names(app: CommandSession, task: Task) -> dict[str, str]:
-    """Return the names of the tasks that this one runs after, by id."""
-    found = [await app.facts(each) for each in sorted(links_of(task))]
-    return {facts.task.id: facts.task.name for facts in found if facts is not None}
+async def predecessor_names(app: CommandSession, *tasks: Task) -> dict[str, str]:
+    """Return the names of the tasks that these run after, by id; those of the given tasks are not read again."""
+    wanted = frozenset[str]().union(*map(links_of, tasks))
+    if not wanted:
+        return {}
+    names = {task.id: task.name for task in tasks if task.id in wanted}
+    found = [await app.facts(each) for each in sorted(wanted - names.keys())]
+    return names | {facts.task.id: facts.task.name for facts in found if facts is not None}
 
 
 async def load_tree(app: CommandSession, facts: Facts) -> ChainNode:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from ....model.change import Facts
+from ....model.refusals import refuse as refuse_task
 from ....schedule import Once, to_json
+from ....schedule.after import with_names
 from ....schedule.any_of import parts_of
 from ....schedule.describe import describe_schedule
 from ....schedule.preview import make_fires
@@ -16,7 +19,7 @@ from ....service.tasks.advisories import Advisory
 from ....service.tasks.edits import EditResult
 from ....wire.instants import local, utc
 from ....wire.previews import warnings_json
-from ....wire.tasks import definition_json, read_edits, task_json
+from ....wire.tasks import definition_json, edited_after, read_edits, task_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
@@ -28,13 +31,15 @@ from ...parameters import INTEGER, Values
 from ...schedule_question import Question, answer_question, hint_explain_command
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
-from ...task_options import definition_options, task_shape
+from ...task_options import after_options, definition_options, task_shape
+from .chain_tree import predecessor_names
 
 
 @click.command("edit", cls=Command, takes_program=True)
 @task_argument
 @click.argument("extra_words", nargs=-1, metavar="[URL]", help="The address for --http METHOD.")
 @click.option("--when", help="A new schedule; it counts from now.")
+@after_options
 @click.option("--name", help="A new name.")
 @definition_options
 @click.option("--if-version", type=INTEGER, help="Only if this is still its version.")
@@ -45,6 +50,8 @@ def edit(
     task: str,
     extra_words: tuple[str, ...],
     when: str | None,
+    after: tuple[str, ...],
+    after_mode: str | None,
     name: str | None,
     definition: Values,
     program: tuple[str, ...],
@@ -54,10 +61,12 @@ def edit(
     """Change a task."""
     shape = task_shape(definition, list(extra_words), program)
     shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
-    if not shape:
+    if when is not None and (after or after_mode is not None):
+        raise refuse_task("after_and_schedule")
+    if not (shape or after or after_mode):
         raise refuse("nothing_to_change")
 
-    async def work(app: CommandSession) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
+    async def work(app: CommandSession) -> _Edited:
         found = await app.service.tasks.find_by_name(app.principal, task)
         if when is not None:
             # Parsed here first, so that a refusal can point at the place in the typed text.
@@ -66,28 +75,42 @@ def edit(
             if any(isinstance(part, Once) for part in parts_of(answer.schedule)):
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)
-        edits = read_edits(shape)
+        links = edited_after(found.task, after, after_mode)
+        edits = read_edits(shape if links is None else {**shape, "when": links})
         done = await app.service.tasks.edit(app.principal, found.task.id, edits, expected=if_version, dry_run=dry_run)
         warnings = await app.review(done, edits)
-        return done, await app.service.tasks.get(app.principal, found.task.id), app.clock.now(), warnings
+        facts = await app.service.tasks.get(app.principal, found.task.id)
+        names = await predecessor_names(app, done.before, done.after)
+        return _Edited(done, facts, app.clock.now(), warnings, names)
 
     with hint_explain_command(when or ""):
-        done, facts, now, warnings = run_in_session(out, work)
+        edited = run_in_session(out, work)
     if out.json:
-        out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
+        out.data(_json(out, edited, dry_run=dry_run))
     elif out.quiet:
-        out.ids([facts.task.id])
+        out.ids([edited.facts.task.id])
     else:
-        _show(out, done, now, dry_run=dry_run)
-        show_warnings(out, warnings)
+        _show(out, edited, dry_run=dry_run)
+        show_warnings(out, edited.warnings)
 
 
-def _json(out: Printer, done: EditResult, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
+class _Edited(NamedTuple):
+    """`names`: those of the tasks that it ran after, and runs after now, by id."""
+
+    done: EditResult
+    facts: Facts
+    now: datetime
+    warnings: tuple[Advisory, ...]
+    names: Mapping[str, str]
+
+
+def _json(out: Printer, edited: _Edited, *, dry_run: bool) -> dict[str, Any]:
     return {
-        "task": task_json(facts, out.language),
-        "changed": changed_fields(done),
-        **fires_changed_json(done),
+        "task": task_json(edited.facts, out.language, names=edited.names),
+        "changed": changed_fields(edited.done),
+        **fires_changed_json(edited.done),
         "dry_run": dry_run,
+        "warnings": warnings_json(edited.warnings, out.language),
     }
 
 
@@ -110,22 +133,25 @@ def _flatten_policies(definition: dict[str, Any]) -> dict[str, Any]:
     return definition | {f"policies.{name}": value for name, value in policies.items()}
 
 
-def _show(out: Printer, done: EditResult, now: datetime, *, dry_run: bool) -> None:
+def _show(out: Printer, edited: _Edited, *, dry_run: bool) -> None:
+    done = edited.done
     changed = changed_fields(done)
     if not changed:
         out.line(out.translate(messages.UNCHANGED, name=done.after.name))
         return
     message = messages.WOULD_EDIT if dry_run else messages.EDITED
     out.line(out.translate(message, name=done.after.name, version=done.after.version))
-    show_changes(out, done, now)
+    show_changes(out, done, edited.now, edited.names)
 
 
-def show_changes(out: Printer, done: EditResult, now: datetime) -> None:
-    """Print each changed field, then the removed and added fires."""
+def show_changes(out: Printer, done: EditResult, now: datetime, names: Mapping[str, str]) -> None:
+    """Print each changed field, then the removed and added fires. `names`: those of predecessors, by id."""
     for name, change in changed_fields(done).items():
         before, after = json_text(change["from"]), json_text(change["to"])
         if name == "when":
-            before, after = (describe_schedule(each.schedule, out.language) for each in (done.before, done.after))
+            before, after = (
+                describe_schedule(with_names(each.schedule, names), out.language) for each in (done.before, done.after)
+            )
         out.line(("  ~ ", f"{name}: ", StyledText(before, "dim"), " → ", after))
     lines = ((messages.GONE, "-", done.fires.removed, done.before), (messages.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:

@@ -17,6 +17,7 @@ from ....model.page import MAX_PAGE_SIZE
 from ....model.run import Run, RunState
 from ....model.task import FINISHED_STATES, TaskState
 from ....ports.store import RunFilter, TaskFilter
+from ....schedule.after import with_names
 from ....service.runs.overview import Overview
 from ....wire.tasks import next_due, task_json
 from ...command import Command
@@ -29,6 +30,7 @@ from ...output.table import STAYS, Fit, is_table
 from ...parameters import Values, after_option, limit_option, one_of, typed_limit
 from ...session.command_session import CommandSession, display_location, has_store, run_in_session
 from ...task_filter import filter_options, load_task_filter
+from .chain_tree import predecessor_names
 
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
@@ -59,6 +61,8 @@ class TaskList(NamedTuple):
     zone: str
     hidden: int = 0
     """Number of finished tasks that match and are not shown."""
+    names: Mapping[str, str] = {}
+    """Names of the tasks that these run after, by id."""
 
 
 @click.command("ls", cls=Command)
@@ -110,7 +114,8 @@ async def _load(app: CommandSession, request: _ListRequest) -> TaskList:
         # The overview also counts missed runs of tasks that were removed since.
         counts["missed"] = missed.total()
     last = await app.service.tasks.latest(app.principal, tasks)
-    return TaskList(tasks, last, missed, next_cursor, counts, now, app.zone, hidden)
+    names = await predecessor_names(app, *(facts.task for facts in tasks))
+    return TaskList(tasks, last, missed, next_cursor, counts, now, app.zone, hidden, names)
 
 
 async def _counts(app: CommandSession) -> dict[str, int]:
@@ -176,7 +181,7 @@ async def _missed_by_task(app: CommandSession, now: datetime) -> tuple[Counter[s
 
 def _json(out: Printer, task_list: TaskList, facts: Facts) -> dict[str, Any]:
     task_id = facts.task.id
-    return task_json(facts, out.language, task_list.last.get(task_id), task_list.missed[task_id])
+    return task_json(facts, out.language, task_list.last.get(task_id), task_list.missed[task_id], task_list.names)
 
 
 def _show(out: Printer, task_list: TaskList) -> None:
@@ -245,7 +250,7 @@ def _rows(out: Printer, task_list: TaskList) -> list[dict[str, Cell]]:
         {
             "owner": facts.task.owner,
             "name": facts.task.name,
-            "when": when_cell(facts.task.schedule, task_list.zone, language),
+            "when": when_cell(with_names(facts.task.schedule, task_list.names), task_list.zone, language),
             "last": last_cell(
                 task_list.last.get(facts.task.id), task_list.missed[facts.task.id], task_list.now, language
             ),

@@ -47,6 +47,7 @@ from ...output.receipt import (
 )
 from ...output.styled_text import Cell, StyledText
 from ...session.command_session import CommandSession, run_in_session
+from ..runs.run_tree import show_run_tree
 from ..runs.show_run import show_run
 from .chain_tree import ChainNode, load_tree, predecessor_names, show_tree, tree_json
 
@@ -66,11 +67,13 @@ class TaskDetails(NamedTuple):
 
 @click.command("show", cls=Command)
 @click.argument("task", metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run.")
-@click.option("--tree", is_flag=True, help="Show what runs after it, level by level.")
+@click.option(
+    "--tree", is_flag=True, help="Show what runs after it, level by level; of a run, the states of its chain."
+)
 def show(out: Printer, *, task: str, tree: bool) -> None:
     """Show one task, or one run, in full."""
     if is_run(task):
-        show_run(out, task)
+        show_run_tree(out, task) if tree else show_run(out, task)
         return
     shown = run_in_session(out, lambda app: _load(app, task, tree=tree))
     if out.json:
@@ -99,7 +102,7 @@ def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
     last = shown.runs[0] if shown.runs else None
     fires_after_resume = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
     return {
-        "task": task_json(facts, out.language, last),
+        "task": task_json(facts, out.language, last, names=shown.names),
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
         "fires_if_resumed": fires_json(fires_after_resume),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],

@@ -185,6 +185,18 @@ SELECT owner, name, CAST(SUM(recorded) AS SIGNED), CAST(SUM(actual) AS SIGNED) F
 SELECT live.id FROM @live_runs AS live JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin
 
+-- name: orphan_chain_rows
+SELECT DISTINCT task FROM @chain_rows AS chain_rows WHERE NOT EXISTS (SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = chain_rows.task)
+
+-- name: chained_tasks
+SELECT {task_columns}, task_state.state FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE tasks.successors IS NOT NULL OR tasks.schedule LIKE '{"kind":"after"%' ORDER BY tasks.seq
+
+-- name: doubtful_chain_rows
+SELECT {chain_row_columns}, tasks.id FROM @chain_rows AS chain_rows JOIN @tasks AS tasks ON tasks.seq = chain_rows.task
+WHERE chain_rows.state = 'open' OR (chain_rows.state = 'fired' AND chain_rows.planned IS NULL)
+ORDER BY chain_rows.task, chain_rows.root
+
 -- name: drop_chain_rows
 DELETE FROM @chain_rows WHERE updated < $1 ORDER BY updated LIMIT $2
 

@@ -38,13 +38,16 @@ ORDER BY tasks.seq LIMIT $2
 
 -- name: tasks_page_of_label
 -- also: tasks_page_of_label_and_owner
--- The inner ORDER BY makes the planner start from the label, whatever it estimates for the number of its tasks.
-SELECT labelled.task, task_state.version
+-- The inner ORDER BY and the LIMIT 1 make the planner start from the label and read task by task until the page is full,
+-- whatever it estimates for the number of tasks.
+SELECT labelled.task, matches.version
 FROM (
   SELECT task FROM @labels WHERE label = $11 AND task > $1 AND ($4::text IS NULL OR owner = $4) ORDER BY task
-) AS labelled
-JOIN @tasks ON tasks.seq = labelled.task JOIN @task_state ON task_state.task = labelled.task
-WHERE {task_filter} ORDER BY labelled.task LIMIT $2
+) AS labelled CROSS JOIN LATERAL (
+  SELECT task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+  WHERE tasks.seq = labelled.task AND task_state.task = labelled.task AND {task_filter} LIMIT 1
+) AS matches
+ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_page_of_text
 -- The index of names is a tenth of the table: it is searched as a whole, and only what matches is read from the table. The

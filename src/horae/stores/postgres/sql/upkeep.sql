@@ -240,6 +240,18 @@ SELECT owner, name, sum(recorded)::bigint, sum(actual)::bigint FROM (
 SELECT live_runs.id FROM @live_runs JOIN @runs ON runs.task = live_runs.task AND runs.planned = live_runs.planned
   AND runs.attempt = live_runs.attempt AND runs.origin = live_runs.origin
 
+-- name: orphan_chain_rows
+SELECT DISTINCT task FROM @chain_rows WHERE NOT EXISTS (SELECT 1 FROM @tasks WHERE tasks.seq = chain_rows.task)
+
+-- name: chained_tasks
+SELECT {task_columns}, task_state.state FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+WHERE tasks.successors IS NOT NULL OR tasks.schedule LIKE '{"kind":"after"%' ORDER BY tasks.seq
+
+-- name: doubtful_chain_rows
+SELECT {chain_row_columns}, tasks.id FROM @chain_rows JOIN @tasks ON tasks.seq = chain_rows.task
+WHERE chain_rows.state = 'open' OR (chain_rows.state = 'fired' AND chain_rows.planned IS NULL)
+ORDER BY chain_rows.task, chain_rows.root
+
 -- name: drop_chain_rows
 DELETE FROM @chain_rows WHERE (task, root) IN (
   SELECT task, root FROM @chain_rows WHERE updated < $1 ORDER BY updated LIMIT $2

@@ -138,6 +138,18 @@ SELECT owner, name, sum(recorded), sum(actual) FROM (
   SELECT '', 'state:' || state, 0, count(*) FROM task_state GROUP BY state
 ) GROUP BY owner, name HAVING sum(recorded) <> sum(actual) ORDER BY owner, name
 
+-- name: orphan_chain_rows
+SELECT DISTINCT task FROM chain_rows WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.seq = chain_rows.task)
+
+-- name: chained_tasks
+SELECT {task_columns}, task_state.state FROM tasks JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.successors IS NOT NULL OR tasks.schedule LIKE '{"kind":"after"%' ORDER BY tasks.seq
+
+-- name: doubtful_chain_rows
+SELECT {chain_row_columns}, tasks.id FROM chain_rows JOIN tasks ON tasks.seq = chain_rows.task
+WHERE chain_rows.state = 'open' OR (chain_rows.state = 'fired' AND chain_rows.planned IS NULL)
+ORDER BY chain_rows.task, chain_rows.root
+
 -- name: drop_chain_rows
 DELETE FROM chain_rows WHERE (task, root) IN (
   SELECT task, root FROM chain_rows WHERE updated < ? ORDER BY updated LIMIT ?

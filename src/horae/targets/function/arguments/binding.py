@@ -34,6 +34,14 @@ class Binding(NamedTuple):
             return {} if self.needs_nothing else read_fields(self.fields, {}, self.rest)
         return read_fields(self.fields, _object(payload), self.rest)
 
+    def read_for_gate(self, payload: str, state: str) -> dict[str, Any]:
+        """Return the arguments of a gate by name: of the payload only those that the function has, and `state`."""
+        given = json.loads(payload or "null")
+        named = dict(given) if isinstance(given, dict) else {}
+        named["state"] = json.loads(state)
+        taken = named if self.rest is not None else {name: named[name] for name in named if name in self.fields}
+        return read_fields(self.fields, taken, self.rest)
+
     def adapt(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap the function so that all arguments can be passed by name."""
         leading = self.positional_only

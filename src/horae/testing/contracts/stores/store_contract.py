@@ -7,6 +7,7 @@ from .claims.chains import ChainsContract
 from .claims.claims import ClaimsContract
 from .claims.decision_facts import DecisionFactsContract
 from .claims.fencing import FencingContract
+from .claims.gates import GatesContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
 from .claims.routes import RoutesContract
@@ -44,6 +45,7 @@ class StoreContract(
     LanesContract,
     StartDeadlineContract,
     ChainsContract,
+    GatesContract,
     NodesContract,
     TasksContract,
     TaskKeysContract,

@@ -20,6 +20,7 @@ from .....lifecycle.settle import settle
 from .....lifecycle.start import ClaimContext
 from .....model.chain_row import MAX_DEPTH, MAX_SUCCESSORS, ChainState
 from .....model.change import Change, ControlDecision, Facts, SettleDecision
+from .....model.counts import OUTCOME_PREFIX, hour_of
 from .....model.entry import Entry
 from .....model.ids import ENTROPY_BYTES, make_id
 from .....model.origin import Origin, RootOccurrence
@@ -288,6 +289,10 @@ class ChainsContract(Contract):
         assert sorted(await bench.run_due({"b": FAILURE})) == ["b", "c"]
         assert await bench.outcomes(join) == [Reason.PREDECESSOR_SKIPPED]
         assert (await bench.facts(join)).status.state is TaskState.ACTIVE
+        hour = hour_of(bench.now)
+        for owner in (OWNER, None):
+            counts = await store.counts(owner, [hour])
+            assert counts[hour, f"{OUTCOME_PREFIX}skipped:{Reason.PREDECESSOR_SKIPPED}"] == 1
 
     async def test_skips_reach_a_join_through_tasks_that_were_not_started(self, store: FullStore) -> None:
         """b runs only after a failure, so c is not started either, and d must not wait for it."""

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from .....model.chain_row import Arrival, ChainRow, ChainState
 from .....model.change import Change
 from .....model.lane import owner_lane
+from .....model.origin import Origin, RootOccurrence
+from .....model.run import RunState
 from .....ports.full_store import FullStore
 from ....decisions import always, decide_start, start_within_lanes
 from ....factories import HOUR, NODE, NOON, a_node, a_task
@@ -43,6 +46,29 @@ class MaintenanceContract(Contract):
         await store.change(task.id, None, always(Change(dropped=(entry.slot,))))
         (doubt,) = await store.check()
         assert task.id in doubt
+
+    async def test_the_integrity_check_finds_a_link_that_only_one_task_knows(self, store: FullStore) -> None:
+        first, second = a_task(), a_task()
+        await add_tasks(store, first, second)
+        listed = first._replace(successors=(second.id,), version=first.version + 1)
+        await store.change(first.id, None, always(Change(task=listed)))
+        (doubt,) = await store.check()
+        assert first.id in doubt
+        assert second.id in doubt
+
+    async def test_the_integrity_check_finds_chain_rows_that_contradict_themselves(self, store: FullStore) -> None:
+        task = a_task()
+        await add_tasks(store, task)
+        roots = [RootOccurrence(task.id, Origin.SCHEDULED, NOON + number * HOUR) for number in range(3)]
+        waiting = ChainRow(task.id, roots[0], NOON, awaited=("tsk_1",))
+        fired = ChainRow(task.id, roots[1], NOON, ChainState.FIRED)
+        arrived = waiting._replace(root=roots[2], arrivals=(Arrival("tsk_1", RunState.SUCCEEDED, "run_1"),))
+        await store.change(task.id, None, always(Change(chain_rows=(waiting, fired, arrived))))
+        has_fired, is_undecided = await store.check()
+        assert "has fired" in has_fired
+        assert roots[1].key in has_fired
+        assert "waits for nothing more" in is_undecided
+        assert roots[2].key in is_undecided
 
     async def test_opening_a_store_twice_is_idempotent(self, store: FullStore) -> None:
         await add_tasks(store, a_task())

@@ -1,0 +1,43 @@
+"""Chains through the MCP tools: made, edited and described."""
+
+from __future__ import annotations
+
+from tests.mcp.tool_client import ZONE, tools_for
+
+
+async def test_edit_changes_predecessors_and_mode() -> None:
+    async with tools_for() as (_, tools):
+        first = (await tools("schedule_task", when="every 1h", do="a", name="a"))["task"]["id"]
+        second = (await tools("schedule_task", after=["a"], do="b", name="b"))["task"]["id"]
+        await tools("schedule_task", after=["a"], do="c", name="c")
+        edited = await tools("update_task", id="c", after=["a:ended", "b"])
+        assert edited["changed"] == ["when"]
+        links = [{"task": first, "on": "ended"}, {"task": second, "on": "succeeded"}]
+        when = edited["task"]["when"]
+        assert (when["links"], when["mode"]) == (links, "any")
+        joined = await tools("update_task", id="c", mode="all")
+        assert (joined["task"]["when"]["links"], joined["task"]["when"]["mode"]) == (links, "all")
+
+
+async def test_links_and_a_schedule_exclude_each_other_in_an_edit() -> None:
+    async with tools_for() as (_, tools):
+        await tools("schedule_task", when="every 1h", do="a", name="a")
+        await tools("schedule_task", after=["a"], do="b", name="b")
+        for arguments in ({"after": ["a"]}, {"mode": "all"}):
+            assert await tools.refused("update_task", id="b", when="every 2h", **arguments) == "after_and_schedule"
+        assert await tools.refused("update_task", id="a", mode="all") == "missing_field"
+
+
+async def test_meaning_names_the_predecessors_and_no_zone() -> None:
+    async with tools_for() as (_, tools):
+        await tools("schedule_task", when="every 1h", do="a", name="one")
+        await tools("schedule_task", when="every 1h", do="a", name="two")
+        made = await tools("schedule_task", after=["one", "two"], do="b", name="b")
+        assert made["means"] == made["task"]["means"] == "after one or two"
+        line = await tools.line("get_task", id="b")
+        assert "after one or two" in line
+        assert ZONE not in line
+        listed = await tools("list_tasks")
+        assert [each["means"] for each in listed["tasks"]][-1] == "after one or two"
+        edited = await tools("update_task", id="b", after=["two:failed"])
+        assert edited["means"] == edited["task"]["means"] == "after two (failed)"

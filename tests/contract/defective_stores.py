@@ -100,8 +100,38 @@ class IgnoresPriorityInLanes(MemoryStore):
 
 
 class _NoPriorities(Entries):
-    def first_parked(self, lane: str, most: int) -> list[Entry]:
-        return sorted(super().first_parked(lane, 1_000), key=lambda entry: entry.due)[: max(0, most)]
+    def first_parked(self, lane: str, most: int, last_owner: str) -> list[Entry]:
+        return sorted(super().first_parked(lane, 1_000, last_owner), key=lambda entry: entry.due)[: max(0, most)]
+
+
+class IgnoresTurnsInLanes(MemoryStore):
+    """A free slot of a lane goes by priority, whoever had the last one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data.entries = _NoTurns(self._data._transaction, self._data.numbers)
+
+
+class _NoTurns(Entries):
+    def first_parked(self, lane: str, most: int, last_owner: str) -> list[Entry]:  # noqa: ARG002
+        return self.parked(lane)[: max(0, most)]
+
+
+class LetsNewcomersOvertake(MemoryStore):
+    """The slot of an unparked entry is taken by an entry that has not waited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        lane_use = self._data.lane_use
+        self._data.lane_use = lambda name: lane_use(name)._replace(offered=0, has_waiting=False)  # type: ignore[method-assign]
+
+
+class ForgetsTurnsInLanes(MemoryStore):
+    """A run that starts without waiting is not the turn of its owner."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data._take_turns = lambda task_id, change: None  # type: ignore[method-assign]  # noqa: ARG005
 
 
 class LosesFreedLaneSlots(MemoryStore):
@@ -470,6 +500,13 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
         "test_the_backlog_of_one_owner_does_not_delay_another",
     ),
     IgnoresPriorityInLanes: ("test_free_lane_slots_are_given_by_priority_then_by_due_instant",),
+    IgnoresTurnsInLanes: (
+        "test_owners_take_turns_in_a_lane",
+        "test_several_free_slots_are_shared_by_the_owners",
+        "test_an_entry_that_was_parked_again_too_often_goes_first",
+    ),
+    LetsNewcomersOvertake: ("test_a_newcomer_does_not_overtake_those_that_wait",),
+    ForgetsTurnsInLanes: ("test_owners_take_turns_in_a_lane",),
     LosesFreedLaneSlots: (
         "test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next",
         "test_an_unparked_entry_of_a_paused_task_leaves_the_slot_to_the_next",

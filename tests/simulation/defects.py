@@ -79,7 +79,7 @@ def _input_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 def _lanes_not_counted(patch: pytest.MonkeyPatch) -> None:
     for module in (fire, occurrence):
-        patch.setattr(module, "full_lane", lambda _facts: None)
+        patch.setattr(module, "full_lane", lambda _facts, _entry: None)
     patch.setattr(fire, "fast_claim", lambda *_: None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -175,6 +175,7 @@ class PolicyArguments(TypedDict, total=False):
     notify: Notify | Never
     gate: Gate | Mapping[str, Any] | Callable[..., Any] | Never
     where: Mapping[str, str]
+    lanes: Sequence[str]
 
 
 def to_options(chosen: PolicyArguments) -> Options:

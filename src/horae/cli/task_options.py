@@ -44,6 +44,7 @@ _TARGET_OPTIONS: Final = (
 _SETTING_OPTIONS: Final = (
     click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
     click.option("--lane", help="At most so many at once: see 'horae lane NAME LIMIT'."),
+    click.option("--lanes", metavar="LIST|none", help="Further lanes; a run starts when all of them have room."),
     click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
 )
 _POLICY_OPTIONS: Final = (
@@ -179,6 +180,8 @@ def _policy_options(definition: Values) -> dict[str, Any]:
             chosen[name] = _parse_limit(definition[name])
     if definition["where"]:
         chosen["where"] = {} if definition["where"] == ("any",) else parse_where(definition["where"])
+    if definition["lanes"] is not None:
+        chosen["lanes"] = [] if definition["lanes"] == "none" else _split_list(definition["lanes"])
     return {**chosen, **_notify_options(definition), **_gate_options(definition)}
 
 

@@ -182,7 +182,7 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
     updated = []
     has_left_route = _has_other_routes(facts.task, task)
     for entry in facts.entries:
-        has_left = has_left_route if is_route(entry.lane) else task.lane != facts.task.lane
+        has_left = has_left_route if is_route(entry.lane) else task.lanes != facts.task.lanes
         after = entry._replace(priority=task.policies.priority)
         if has_left:
             after = after._replace(

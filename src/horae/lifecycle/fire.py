@@ -34,7 +34,7 @@ from .overlap import (
 )
 from .resume import end_pause
 from .settle import settle
-from .start import ClaimContext, full_lane, new_run, started_event
+from .start import ClaimContext, count_reparks, full_lane, new_run, started_event
 from .start_deadline import is_too_late, with_start_deadline
 
 _NEWER_KINDS: Final = (EntryKind.WAITING, EntryKind.MANUAL, EntryKind.CHAIN)
@@ -171,9 +171,10 @@ def _hold(entry: Entry) -> Change:
 
 def _start(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Start a run for this entry, or park the entry if one of its lanes is full."""
-    lane = full_lane(facts)
+    lane = full_lane(facts, entry)
     if lane is not None:
-        return Change(put=(entry._replace(state=EntryState.PARKED, lane=lane, waited=True),))
+        reparks = count_reparks(entry)
+        return Change(put=(entry._replace(state=EntryState.PARKED, lane=lane, waited=True, reparks=reparks),))
     ended = superseded_retries(facts, entry) if entry.kind in _NEWER_KINDS else ()
     run = new_run(facts, inherit_deaths(entry, ended), token, claim)
     rows = superseded_rows(facts, ended, claim.now)
@@ -196,7 +197,7 @@ def _rest_of_range(facts: Facts, entry: Entry, claim: ClaimContext) -> tuple[Ent
     if planned is None or planned > entry.through:
         return ()
     at = due(task.schedule, planned, task.id, past) if entry.origin is Origin.SCHEDULED else claim.now
-    return (entry._replace(planned=planned, due=at, state=EntryState.HELD, lane=None),)
+    return (entry._replace(planned=planned, due=at, state=EntryState.HELD, lane=None, reparks=0),)
 
 
 def _has_due_entry(facts: Facts, now: datetime) -> bool:

@@ -36,7 +36,7 @@ from .overlap import (
     superseded_retries,
     superseded_rows,
 )
-from .start import ClaimContext, full_lane, new_run, started_event
+from .start import ClaimContext, count_reparks, full_lane, new_run, started_event
 
 
 class _NextClaim(NamedTuple):
@@ -102,8 +102,11 @@ def _run_or_wait(context: _NextClaim, backlog: DueBacklog, plan: CatchUpPlan, fi
     """Run the first occurrence unless a live run, an ordered backlog or a full lane blocks it; then apply overlap."""
     facts, entry = context.facts, _entry_for(context.entry, backlog, first)
     if not must_wait(facts, entry):
-        lane = full_lane(facts)
-        return _start_run(context, plan, entry) if lane is None else _wait(context, backlog, EntryState.PARKED, lane)
+        lane = full_lane(facts, entry)
+        if lane is None:
+            return _start_run(context, plan, entry)
+        parked = context._replace(entry=context.entry._replace(reparks=count_reparks(entry)))
+        return _wait(parked, backlog, EntryState.PARKED, lane)
     if _has_waited(context, backlog) or not (facts.live or first.in_order or blocking_retries(facts)):
         # Overlap applies to an instant that comes due during a run, and this one did not.
         return _wait(context, backlog, EntryState.HELD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -10,10 +11,10 @@ from ..model.change import Change, Facts
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number, check_text, check_visible
 from ..model.ids import EPOCH
-from ..model.lane import OWNER_LANE_PREFIX, check_lane
+from ..model.lane import OWNER_LANE_PREFIX, check_lane, fill_lane_name
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from ..model.placeholders import check_placeholders, recognise_template
-from ..model.policy import Policies
+from ..model.policy import MAX_TASK_LANES, Policies
 from ..model.refusals import refuse
 from ..model.task import NEW_TASK_STATUS, Target, Task, TaskPast, TaskStatus, gate_target, past_of
 from ..schedule import After, Past, Schedule, first, next  # noqa: A004 - next occurrence, not the builtin
@@ -105,11 +106,11 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
     check_text("owner", draft.owner, KEY_CHARACTERS)
     if draft.key is not None:
         check_text("key", draft.key, KEY_CHARACTERS)
-    if draft.lane is not None:
-        check_lane(draft.lane)
-        if draft.lane.startswith(OWNER_LANE_PREFIX):
-            # An owner's quota lane is assigned by Horae, not by name.
-            raise refuse("bad_choice", name="lane", value=draft.lane, allowed=f"any name without '{OWNER_LANE_PREFIX}'")
+    labels = _check_labels(draft.labels)
+    lane, *further_lanes = _read_lanes(draft, dict(labels)) or (None,)
+    policies = draft.policies
+    if policies.lanes != tuple(further_lanes):
+        policies = replace(policies, lanes=tuple(further_lanes))
     size = _byte_size("target", draft.target.kind + draft.target.spec)
     if size > TARGET_BYTES:
         raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
@@ -123,11 +124,11 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
         draft.schedule,
         draft.target,
         draft.payload,
-        draft.policies,
+        policies,
         now,
         draft.key,
-        draft.lane,
-        _check_labels(draft.labels),
+        lane,
+        labels,
     )
     task = recognise_template(task)
     check_placeholders(task)
@@ -138,6 +139,24 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
             raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
         check_placeholders(recognise_template(task._replace(target=gate, payload="{}")))
     return task
+
+
+def _read_lanes(draft: Draft, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the lanes of the task, each once, with their placeholders filled in."""
+    if draft.lane is None and not draft.policies.lanes:
+        return ()
+    given = (*(() if draft.lane is None else (draft.lane,)), *draft.policies.lanes)
+    for each in given:
+        check_text("lane", each, KEY_CHARACTERS)
+    lanes = tuple(dict.fromkeys(fill_lane_name(each, draft.owner, labels) for each in given))
+    for each in lanes:
+        check_lane(each)
+        if each.startswith(OWNER_LANE_PREFIX):
+            # An owner's quota lane is assigned by Horae, not by name.
+            raise refuse("bad_choice", name="lane", value=each, allowed=f"any name without '{OWNER_LANE_PREFIX}'")
+    if len(lanes) > MAX_TASK_LANES:
+        raise refuse("too_many_task_lanes", most=MAX_TASK_LANES, number=len(lanes))
+    return lanes
 
 
 def _check_labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

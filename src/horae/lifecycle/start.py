@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from ..model.change import Facts
-from ..model.entry import Entry
+from ..model.entry import MAX_REPARKS, Entry
 from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.run import Run, RunState
@@ -69,9 +69,23 @@ def started_event(run: Run, at: datetime) -> Event:
     return _new(Event, (EventKind.RUN_STARTED, at, run.owner, run.task_id, run.id, None))
 
 
-def full_lane(facts: Facts) -> str | None:
-    """Return the first full lane of the task; None when all have a free slot."""
+def full_lane(facts: Facts, entry: Entry) -> str | None:
+    """Return the first lane in which there is no slot for the entry; None when it can start.
+
+    A full lane comes before one whose free slots are kept for others. An entry that was parked again too often waits for
+    full lanes alone.
+    """
     for lane in facts.lanes:
         if lane.is_full:
             return lane.name
+    if entry.reparks >= MAX_REPARKS:
+        return None
+    for lane in facts.lanes:
+        if lane.is_taken and lane.name != entry.lane:
+            return lane.name
     return None
+
+
+def count_reparks(entry: Entry) -> int:
+    """Return how often an entry that is parked now was parked again: it was unparked for a slot of `entry.lane`."""
+    return min(MAX_REPARKS, entry.reparks + (entry.lane is not None))

@@ -49,7 +49,7 @@ class Change(NamedTuple):
     moves      cursors of readers that its run has moved
 
     A new live run takes a slot in each of its lanes, and a run that ends frees them. For every freed lane slot the
-    store makes the first parked entry of that lane (in the order of claims) claimable again.
+    store makes the next parked entry of that lane (owners in turn, then priority, then due) claimable again.
     When another writer has changed an attached record, nothing is written: a `Conflict` with the code `record_changed`.
     """
 

@@ -48,6 +48,8 @@ class EntryState(StrEnum):
 
 CONTROL_KINDS: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE, EntryKind.START_DEADLINE})
 """Entries that lead to no run: they need no target, lane or label."""
+MAX_REPARKS: Final = 8
+"""An entry that was parked again that often goes before all others of its lane."""
 CLAIMABLE: Final = frozenset({EntryState.TIMED, EntryState.READY})
 
 
@@ -79,6 +81,8 @@ class Entry(NamedTuple):
     run_id: str | None = None
     input: RunInput | None = None
     chain: ChainPlace | None = None
+    reparks: int = 0
+    """How often it got a free slot and found another lane full, up to `MAX_REPARKS`."""
 
 
 NEXT_SLOT: Final = "next"

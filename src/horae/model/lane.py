@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from .accounts.principal import AGENT_LABEL
 from .field_checks import check_text
 from .limits import KEY_CHARACTERS
 from .refusals import refuse
@@ -15,15 +18,25 @@ OWNER_LANE_PREFIX: Final = "owner:"
 
 
 class LaneUse(NamedTuple):
-    """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time."""
+    """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time.
+
+    `offered` free slots are kept for entries that waited and were unparked; `has_waiting`: further entries are parked.
+    """
 
     name: str
     limit: int
     used: int
+    offered: int = 0
+    has_waiting: bool = False
 
     @property
     def is_full(self) -> bool:
         return self.used >= self.limit
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether there is no slot for an entry that has not waited in this lane: it must not overtake those that have."""
+        return self.has_waiting or self.used + self.offered >= self.limit
 
 
 class LaneQueue(NamedTuple):
@@ -64,6 +77,27 @@ def blocked_lane_name(owner: str, lane: str | None) -> str:
     Other lanes do not count, because they could be named like an owner.
     """
     return lane if lane is not None and agent_of_lane(owner, lane) is not None else ""
+
+
+_PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
+_LABEL_PLACEHOLDER: Final = "label:"
+
+
+def fill_lane_name(name: str, owner: str, labels: Mapping[str, str]) -> str:
+    """Return the name with `{owner}`, `{agent}` and `{label:x}` filled in from the task; refuses all other placeholders."""
+    if "{" not in name:
+        return name
+
+    def fill(found: re.Match[str]) -> str:
+        word = found.group()[1:-1]
+        if word == "owner":
+            return owner
+        value = labels.get(AGENT_LABEL if word == "agent" else word.removeprefix(_LABEL_PLACEHOLDER))
+        if value is None or not (word == "agent" or word.startswith(_LABEL_PLACEHOLDER)):
+            raise refuse("bad_lane_placeholder", value=name, placeholder=found.group())
+        return value
+
+    return _PLACEHOLDER.sub(fill, name)
 
 
 def check_lane(name: object) -> None:

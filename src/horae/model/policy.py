@@ -42,6 +42,8 @@ NOTICE_PLACEHOLDERS: Final = ("result", "planned", "planned_local", "first", "la
 """Names after `{horae.` in the text of messages: the result or the error, the planned instant in UTC and in the task's
 zone, the span of a merged run, and the number of the attempt."""
 NOTICE_TOKEN: Final = re.compile(r"\{horae\.([^{}]*)\}")
+MAX_TASK_LANES: Final = 8
+"""Lanes per task, its first one included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class Policies:
     """A cheap check before each run: closed, the run is skipped."""
     where: LabelPairs = ()
     """Labels that a node must have to run the task; none: every node may."""
+    lanes: tuple[str, ...] = ()
+    """Further lanes, besides that of the task: a run starts when all of them have a free slot."""
 
     def __post_init__(self) -> None:
         check_type("missed", self.missed, Missed)
@@ -167,6 +171,8 @@ class Policies:
                 raise refuse("gate_state_parallel")
         if self.where != ():
             check_where(self.where)
+        if self.lanes != ():
+            _check_list("lanes", self.lanes, MAX_TASK_LANES)
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -216,6 +222,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         **({} if notify is None else {"notify": notify_to_json(notify)}),
         **({} if policies.gate is None else {"gate": _gate_to_json(policies.gate)}),
         **({"where": dict(policies.where)} if policies.where else {}),
+        **({"lanes": list(policies.lanes)} if policies.lanes else {}),
     }
 
 
@@ -249,6 +256,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         notify=_notify_from(value.get("notify")),
         gate=_gate_from(value.get("gate")),
         where=tuple(sorted(value.get("where", {}).items())),
+        lanes=tuple(value.get("lanes", ())),
     )
 
 

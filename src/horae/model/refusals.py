@@ -21,9 +21,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "unknown_policy": RefusalEntry(
             InvalidTask,
             "There is no policy called '{name}'.",
-            "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority, notify_after, start_within, notify, where.",
+            "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority, notify_after, start_within, notify, gate, where, lanes.",
             "没有名为“{name}”的策略。",
-            "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority、notify_after、start_within、notify、where。",
+            "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority、notify_after、start_within、notify、gate、where、lanes。",
         ),
         "bad_policy": RefusalEntry(
             InvalidTask,
@@ -45,6 +45,20 @@ CATALOGUE: Final = RefusalCatalogue(
             'Give a list, for example ["ops"].',
             "{name} 不是含 1 到 {most} 个不同值的列表。",
             '请给出列表,例如 ["ops"]。',
+        ),
+        "too_many_task_lanes": RefusalEntry(
+            InvalidTask,
+            "A task has at most {most} lanes, and these are {number}.",
+            "Leave some of them out.",
+            "一个任务最多有 {most} 个通道,这里有 {number} 个。",
+            "请去掉一些通道。",
+        ),
+        "bad_lane_placeholder": RefusalEntry(
+            InvalidTask,
+            "The lane '{value}' has '{placeholder}', which nothing can be put in for.",
+            "Write {{owner}}, {{agent}} in a task of an agent, or {{label:x}} with a label that the task has.",
+            "通道“{value}”中的“{placeholder}”无法替换。",
+            "可以写 {{owner}};智能体的任务可以写 {{agent}};也可以写 {{label:x}},其中 x 是任务已有的标签。",
         ),
         "bad_quiet_hours": RefusalEntry(
             InvalidTask,

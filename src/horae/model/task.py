@@ -82,6 +82,11 @@ class Task(NamedTuple):
     version: int = 1
     successors: tuple[str, ...] = ()
 
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """All lanes in which a run of the task takes a slot, besides that of its owner."""
+        return () if self.lane is None else (self.lane, *self.policies.lanes)
+
 
 class TaskPast(NamedTuple):
     """The past that a new task brings along, from another scheduler or from a plan that began earlier.

@@ -189,6 +189,7 @@ class TaskFilter(NamedTuple):
     states: frozenset[TaskState] | None = None
     name: str | None = None
     lane: str | None = None
+    """First lane of the task."""
     labels: tuple[tuple[str, str], ...] = ()
     text: str | None = None
     """Substring of the name, ignoring case."""
@@ -327,7 +328,10 @@ class Book(Protocol):
         """Return every lane in which due entries wait for a slot, by name; entries that wait for a node do not count."""
 
     async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
-        """Return the tasks whose entries wait for a slot of this lane, by priority, then by due; without lane use."""
+        """Return the tasks whose entries wait for a slot of this lane, by priority, then by due; without lane use.
+
+        Owners take turns when a slot becomes free, so the first of the list need not be the first to get one.
+        """
 
     async def nodes(self) -> tuple[Node, ...]:
         """Return every node that holds a lease, as of its last renewal, by id."""

@@ -23,24 +23,49 @@ class LaneCounts:
         self._lane_of_owner: dict[str, str | None] = {}
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
+        self._offered: dict[str, int] = {}
+        self._with_waiting: set[str] = set()
+        self._last_owners: dict[str, str] = {}
+        self.turns: dict[str, str] = {}
+        """Lanes whose last owner has changed."""
         self._block_reasons: dict[str, Reason | None] = {}
         self.is_unrestricted = True
         """No task has a lane, and no owner is limited or blocked."""
 
     def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
-        """Return the use of the lanes that a run of the task takes: its own lane, then that of its owner."""
-        lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
-        if lane is None:
-            return () if owners_lane is None else (self._use(owners_lane),)
-        if owners_lane is None or owners_lane == lane:
-            return (self._use(lane),)
-        return self._use(lane), self._use(owners_lane)
+        """Return the use of the lanes that a run of the task takes: its own lanes, then that of its owner."""
+        lanes, owners_lane = task.lanes, self._lane_of_owner.get(task.owner)
+        if owners_lane is not None and owners_lane not in lanes:
+            lanes = (*lanes, owners_lane)
+        return tuple(map(self._use, lanes))
 
     def block_reason(self, task: Task) -> Reason | None:
         return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
-        return LaneUse(lane, self._limits[lane], self._taken[lane])
+        return LaneUse(
+            lane, self._limits[lane], self._taken[lane], self._offered.get(lane, 0), lane in self._with_waiting
+        )
+
+    def count_unparked(self, lane: str, number: int) -> None:
+        """Add to the number of unparked entries of a lane that was read; negative: they were claimed, or are gone."""
+        if lane in self._offered:
+            self._offered[lane] += number
+
+    def add_waiting(self, lane: str) -> None:
+        self._with_waiting.add(lane)
+
+    def has_waiting(self, lane: str) -> bool:
+        return lane in self._with_waiting
+
+    def last_owner(self, lane: str) -> str:
+        """Return the owner that got the last slot of a lane; an empty text: none yet."""
+        return self._last_owners.get(lane, "")
+
+    def take_turn(self, lane: str, owner: str) -> None:
+        """Record the owner that gets a slot of a lane."""
+        if lane in self._limits and self.last_owner(lane) != owner:
+            self._last_owners[lane] = self.turns[lane] = owner
 
     def add_taken(self, lanes: Iterable[str], slots: int) -> None:
         """Add `slots` (may be negative) to the number of taken slots of each lane that was read."""
@@ -49,7 +74,8 @@ class LaneCounts:
                 self._taken[lane] += slots
 
     def free_slots(self, lane: str) -> int:
-        return max(0, self._limits[lane] - self._taken[lane])
+        """Return the number of slots that are neither taken nor kept for an unparked entry."""
+        return max(0, self._limits[lane] - self._taken[lane] - self._offered.get(lane, 0))
 
 
 _L = TypeVar("_L", bound=LaneCounts)

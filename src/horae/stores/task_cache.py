@@ -65,12 +65,15 @@ class TaskCache:
         task_of_run = self._task_of_run
         return {run_id: number for run_id in run_ids if (number := task_of_run.get(run_id)) is not None}
 
-    def linked_runs(self, run_ids: Iterable[str]) -> frozenset[str]:
-        """Return the runs of cached tasks that have successors, or run after other tasks."""
+    def linked_or_laned_runs(self, run_ids: Iterable[str]) -> frozenset[str]:
+        """Return the runs of cached tasks that have successors, run after other tasks, or are in a lane."""
         found: list[str] = []
         for run_id in run_ids:
             cached = self._entries.get(self._task_of_run.get(run_id, 0))
-            if cached is not None and (cached.task.successors or cached.task.schedule.__class__ is After):
+            if cached is None:
+                continue
+            task = cached.task
+            if task.lane is not None or task.successors or task.schedule.__class__ is After:
                 found.append(run_id)
         return frozenset(found)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NoReturn
 
+from ..lifecycle.start import count_reparks, full_lane
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from ..model.entry import Entry, EntryState
 from ..model.events.event import Event, EventKind
@@ -59,9 +60,10 @@ def start_within_lanes(*, node: str = NODE, at: datetime = NOON) -> FireDecision
     start = decide_start(node=node, at=at)
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
-        for lane in facts.lanes:
-            if lane.is_full:
-                return Change(put=(entry._replace(state=EntryState.PARKED, lane=lane.name, waited=True),))
+        lane = full_lane(facts, entry)
+        if lane is not None:
+            parked = entry._replace(state=EntryState.PARKED, lane=lane, waited=True, reparks=count_reparks(entry))
+            return Change(put=(parked,))
         return start(facts, entry, token)
 
     return decide

@@ -32,7 +32,7 @@ NODE: Final = "node-1"
 _numbers = count(1)
 
 
-def a_task(*, priority: int = 0, where: LabelPairs = (), **fields: Any) -> Task:
+def a_task(*, priority: int = 0, where: LabelPairs = (), lanes: tuple[str, ...] = (), **fields: Any) -> Task:
     """A task with a new id, higher than those of the tasks before it."""
     task = Task(
         id=make_id("tsk", NOON, next(_numbers).to_bytes(ENTROPY_BYTES)),
@@ -41,7 +41,7 @@ def a_task(*, priority: int = 0, where: LabelPairs = (), **fields: Any) -> Task:
         schedule=Every(interval=HOUR),
         target=Target("function", '{"name":"garden.water"}'),
         payload="{}",
-        policies=Policies(priority=priority, where=where),
+        policies=Policies(priority=priority, where=where, lanes=lanes),
         created=NOON,
     )
     return task._replace(**fields)

@@ -33,6 +33,7 @@ POLICY_FIELDS: Final = (
     "notify",
     "gate",
     "where",
+    "lanes",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
@@ -64,6 +65,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "notify": notify_json(policies.notify),
         "gate": gate_json(policies.gate),
         "where": dict(policies.where),
+        "lanes": list(policies.lanes),
     }
 
 
@@ -86,6 +88,8 @@ def read_policies(value: object) -> Options:
         chosen["gate"] = NEVER if fields["gate"] is None else read_gate(fields["gate"])
     if "where" in fields:
         chosen["where"] = {} if fields["where"] is None else dict(read_where(fields["where"]))
+    if "lanes" in fields:
+        chosen["lanes"] = () if fields["lanes"] is None else fields["lanes"]
     return Options(**chosen)
 
 

@@ -24,6 +24,7 @@ _POLICY_OPTIONS: Final = {
     "retries": "--retries",
     "start_within": "--start-within",
     "where": "--where",
+    "lanes": "--lanes",
 }
 _DURATIONS: Final = frozenset({"timeout", "max_duration", "within", "start_within"})
 """Policies whose numbers are seconds."""
@@ -115,6 +116,8 @@ def _policy_options(policies: Mapping[str, Any]) -> Iterator[list[str]]:
 def _option_text(name: str, value: Any) -> str:
     if value is None:
         return "never"
+    if isinstance(value, list | tuple):
+        return ",".join(value) or "none"
     is_seconds = name in _DURATIONS and not isinstance(value, str)
     return f"{value}s" if is_seconds else str(value)
 

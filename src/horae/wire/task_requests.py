@@ -103,6 +103,8 @@ def _option_json(name: str, value: Any) -> Any:
         return notify_json(value)
     if isinstance(value, Gate):
         return gate_json(value)
+    if name == "lanes":
+        return list(value)
     if isinstance(value, RetryPolicy):
         parts = ("attempts", "backoff", "factor", "max", "jitter", "superseded_by_next")
         return {part: _option_json(part, getattr(value, part)) for part in parts}

@@ -91,7 +91,7 @@ def defaults(policies: Policies) -> dict[str, object]:
             if is_dataclass(value)
             else {}
         )
-        flat.update(inner or {field.name: value})
+        flat.update(inner or {field.name: None if value == () else value})
     return flat
 
 

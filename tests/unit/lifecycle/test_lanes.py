@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from horae.lifecycle.start import full_lane
+from horae.lifecycle.start import count_reparks, full_lane
 from horae.model.change import Facts
+from horae.model.entry import MAX_REPARKS
 from horae.model.lane import LaneUse, owner_lane
 from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason
@@ -38,8 +39,27 @@ def test_entry_is_parked_at_the_first_full_lane() -> None:
     facts: Facts = World().facts._replace(
         lanes=(LaneUse("lane", 2, 1), LaneUse(owner_lane("ada"), 1, 1), LaneUse("other", 1, 1))
     )
-    assert full_lane(facts) == "owner:ada"
-    assert full_lane(facts._replace(lanes=facts.lanes[:1])) is None
+    (entry,) = facts.entries
+    assert full_lane(facts, entry) == "owner:ada"
+    assert full_lane(facts._replace(lanes=facts.lanes[:1]), entry) is None
+
+
+@pytest.mark.parametrize("use", [LaneUse("b", 2, 1, offered=1), LaneUse("b", 2, 0, has_waiting=True)])
+def test_newcomer_does_not_overtake_those_that_wait(use: LaneUse) -> None:
+    facts = World().facts._replace(lanes=(LaneUse("a", 1, 0), use))
+    (entry,) = facts.entries
+    assert full_lane(facts, entry) == "b"
+    assert full_lane(facts, entry._replace(lane="a")) == "b", "it has waited in another lane"
+    assert full_lane(facts, entry._replace(lane="b")) is None, "the free slot is its own"
+    assert full_lane(facts, entry._replace(reparks=MAX_REPARKS)) is None
+    assert full_lane(facts._replace(lanes=(LaneUse("a", 1, 1), use)), entry._replace(reparks=MAX_REPARKS)) == "a"
+
+
+def test_parks_are_counted_up_to_their_limit() -> None:
+    entry = World().facts.entries[0]
+    assert count_reparks(entry) == 0, "its first park"
+    assert count_reparks(entry._replace(lane="a")) == 1
+    assert count_reparks(entry._replace(lane="a", reparks=MAX_REPARKS)) == MAX_REPARKS
 
 
 @pytest.mark.parametrize("missed", ["skip", "latest", "all", "merge"])

@@ -9,6 +9,7 @@ import pytest
 from horae.errors import InvalidTask
 from horae.lifecycle.control import pause_new_task
 from horae.lifecycle.plan import Draft, build_task, plan
+from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.change import Change
 from horae.model.entry import NEXT_SLOT, EntryKind, EntryState
 from horae.model.events.event import EventKind
@@ -128,6 +129,40 @@ def test_task_created_paused_starts_nothing_until_resumed() -> None:
 def test_owner_lane_cannot_be_chosen_as_lane() -> None:
     with pytest.raises(InvalidTask):
         plan(WISH._replace(lane="owner:bob"), "tsk_1", NOON)
+
+
+@pytest.mark.parametrize(
+    ("lane", "further", "lanes"),
+    [
+        (None, (), ()),
+        ("a", (), ("a",)),
+        ("a", ("b", "c"), ("a", "b", "c")),
+        (None, ("b", "c"), ("b", "c")),
+        ("a", ("b", "a"), ("a", "b")),
+        ("api:{owner}", (), ("api:ada",)),
+        ("{label:room}", ("x{agent}",), ("attic", "xrobot")),
+        ("a}b", (), ("a}b",)),
+    ],
+)
+def test_lanes_of_a_task(lane: str | None, further: tuple[str, ...], lanes: tuple[str, ...]) -> None:
+    labels = {"room": "attic", AGENT_LABEL: "robot"}
+    draft = WISH._replace(lane=lane, labels=labels, policies=Policies(lanes=further))
+    assert build_task(draft, "tsk_1", NOON).lanes == lanes
+
+
+def test_lanes_at_their_limit() -> None:
+    assert len(build_task(WISH._replace(policies=Policies(lanes=tuple("abcdefgh"))), "tsk_1", NOON).lanes) == 8
+    with pytest.raises(InvalidTask) as caught:
+        build_task(WISH._replace(lane="i", policies=Policies(lanes=tuple("abcdefgh"))), "tsk_1", NOON)
+    assert caught.value.code == "too_many_task_lanes"
+
+
+@pytest.mark.parametrize("lane", ["{}", "{label:cellar}", "{horae.owner}", "{agent}", "a{owner}{x}", "{label}"])
+def test_unknown_placeholders_of_lanes_are_refused(lane: str) -> None:
+    for draft in (WISH._replace(lane=lane), WISH._replace(policies=Policies(lanes=("a", lane)))):
+        with pytest.raises(InvalidTask) as caught:
+            build_task(draft, "tsk_1", NOON)
+        assert caught.value.code == "bad_lane_placeholder"
 
 
 def test_lone_surrogate_is_refused() -> None:

@@ -50,7 +50,7 @@ def test_empty_edit_changes_nothing() -> None:
     assert all(
         value is KEEP
         for name, value in Edits()._asdict().items()
-        if name not in ("zone", "options", "granted_lane", "redeclared")
+        if name not in ("zone", "options", "granted_lanes", "redeclared")
     )
 
 

@@ -69,7 +69,17 @@ def read_before(store: str) -> dict[str, Any]:
         row += _NEWER_FIELDS
     for node in (*found["part nodes"], *found["nodes"]):
         node.append([])  # no labels
-    return _with_chains(found)
+    return _with_lane_turns(_with_chains(found))
+
+
+def _with_lane_turns(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with what turns in lanes added: entries that were never parked again, lanes where none waits."""
+    for _, _, entries, *_ in found["part tasks"]:
+        for entry in entries:
+            entry.append(0)
+    for lane in found["lanes"]:
+        lane += [0, False]
+    return found
 
 
 def _with_chains(found: dict[str, Any]) -> dict[str, Any]:

@@ -132,6 +132,7 @@ OPTIONS: Final[dict[str, str]] = {
     "For --http: sign with this secret.": "用于 --http：用此机密签名。",
     "Where WHEN names no zone: Europe/Berlin.": "时间未注明时区时使用，例如 Asia/Shanghai。",
     "At most so many at once: see 'horae lane NAME LIMIT'.": "限制并发的通道；见 horae lane NAME LIMIT。",
+    "Further lanes; a run starts when all of them have room.": "其他通道；所有通道都有空位时才开始运行。",
     "Set limits of an agent, or of all agents of an owner.": "设置一个智能体的限额，或某个所有者的全部智能体的限额。",
     "All agents of the owner, where nothing was set for one of them.": "该所有者的全部智能体；单独设置过的除外。",
     "active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.": (

@@ -46,6 +46,7 @@ LABELS: Final[dict[str, Message]] = {
     "policies.where": Message("Labels of the node", "节点标签"),
     "policies.guarantee": Message("After a crash", "崩溃之后"),
     "policies.priority": Message("Priority", "优先级"),
+    "policies.lanes": Message("Further lanes", "其他通道"),
     "past": Message("Past of the task", "任务的过去"),
     "past.created": Message("Created", "创建于"),
     "past.counted": Message("Occurrences counted", "已计次数"),
@@ -131,6 +132,9 @@ HELP: Final[dict[str, Message]] = {
     ),
     "policies.where": Message(
         "One label per line that a node must have: name: value", "每行一个节点必须带有的标签:名称: 值"
+    ),
+    "policies.lanes": Message(
+        "Names, one per line: a run starts when all of them have room.", "名称,每行一个;所有通道都有空位时才开始运行。"
     ),
     "policies.priority": Message("From -100 to 100; higher comes first.", "-100 到 100;数值大的先运行。"),
     "past.created": Message("An instant with offset: the schedule counts from it.", "带时差的时刻:计划从这一刻算起。"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
 
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL, Principal
 from ...model.lane import OWNER_LANE_PREFIX, agent_lane, owner_lane_prefix
-from ...model.refusals import refuse as refuse_task
 from ...model.task import Task
 from ...ports.store import TaskFilter
 from .refusals import refuse
@@ -68,21 +67,30 @@ def full_lane_name(principal: Principal, owner: str, name: str) -> str:
     return owner_lane_prefix(owner) + name
 
 
-def task_lane(
-    principal: Principal, owner: str, name: str | None, before: Task | None = None, granted: str | None = None
-) -> str | None:
-    """Return the lane for a task; repeating its current lane changes nothing.
+class TaskLanes(NamedTuple):
+    """Lane of a task, and the further ones."""
 
-    `granted` is the lane of a function's declaration: owners use it as it is, an agent stays in its own.
+    lane: str | None
+    further: tuple[str, ...] = ()
+
+
+def task_lanes(
+    principal: Principal, owner: str, wanted: TaskLanes, before: Task | None = None, granted: Collection[str] = ()
+) -> TaskLanes:
+    """Return the full names of the lanes for a task; repeating its current lanes changes nothing.
+
+    The lane of an agent comes first and stays: the others count besides it. `granted` are the lanes of a function's
+    declaration: everyone uses them as they are.
     """
-    if before is not None and name == before.lane:
-        return name
+    if before is not None and wanted == (before.lane, before.policies.lanes):
+        return wanted
+    kept = {*granted, *(() if before is None else before.lanes)}
+    given = (*(() if wanted.lane is None else (wanted.lane,)), *wanted.further)
+    names = [name if name in kept else full_lane_name(principal, owner, name) for name in given]
     if principal.agent is not None:
-        lane = agent_lane(principal.owner, principal.agent)
-        if name not in (None, lane, granted):
-            raise refuse_task("bad_choice", name="lane", value=name, allowed=lane)
-        return lane
-    return name if name in (None, granted) else full_lane_name(principal, owner, name)
+        names.insert(0, agent_lane(principal.owner, principal.agent))
+    lane, *further = dict.fromkeys(names) or (None,)
+    return TaskLanes(lane, tuple(further))
 
 
 # --- keys --------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class Lanes:
         return tuple(each for each in await self._store.lane_queues() if _sees(principal, each.lane))
 
     async def queued(self, principal: Principal, name: str, limit: int = 20) -> tuple[Facts, ...]:
-        """Return the tasks that wait for a slot of this lane, in the order in which they get one."""
+        """Return the tasks that wait for a slot of this lane, by priority, then by due; owners take turns."""
         refuse_agent(principal, "lanes")
         principal.require_scope(Scope.READ)
         check_page(None, limit)

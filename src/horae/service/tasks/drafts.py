@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -22,10 +22,10 @@ from ...model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ...model.task import Target, Task, TaskState
 from ...schedule import Schedule
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
-from ..accounts.rights import task_labels, task_lane
+from ..accounts.rights import TaskLanes, task_labels, task_lanes
 from .edits import Edits, Keep, apply_edits
 from .quotas import check_task
-from .task_request import TaskRequest, read_policies, read_when
+from .task_request import TaskRequest, read_lanes, read_policies, read_when
 
 _MAX_UNYIELDED: Final = 64
 """Tasks that are planned before the event loop gets control: about two milliseconds."""
@@ -82,7 +82,7 @@ class TaskDrafts:
     ) -> Change:
         """Plan a new task from a request."""
         draft = self.draft(principal, request, now, paused)
-        return self.plan_draft(principal, draft, task_id, now, paused, granted_lane=request.granted_lane)
+        return self.plan_draft(principal, draft, task_id, now, paused, granted_lanes=request.granted_lanes)
 
     def plan_draft(
         self,
@@ -92,11 +92,11 @@ class TaskDrafts:
         now: datetime,
         paused: str | None = None,
         *,
-        granted_lane: str | None = None,
+        granted_lanes: Collection[str] = (),
     ) -> Change:
         """Plan a new task from a checked draft."""
-        lane = task_lane(principal, draft.owner, draft.lane, granted=granted_lane)
-        change = plan(draft._replace(lane=lane, labels=task_labels(principal, draft.labels)), task_id, now)
+        draft = _with_full_lanes(principal, draft, granted=granted_lanes)
+        change = plan(draft._replace(labels=task_labels(principal, draft.labels)), task_id, now)
         if change.task is not None:
             check_task(principal, change.task, None, now)
         checked = self.approval_policy.pause_unapproved(change, now)
@@ -133,7 +133,7 @@ class TaskDrafts:
         plan_new: Callable[[], Change],
         *,
         is_new: bool = False,
-        granted_lane: str | None = None,
+        granted_lanes: Collection[str] = (),
     ) -> Change:
         """Edit the task that has this key into the requested one, if it differs; without one, call `plan_new`.
 
@@ -142,10 +142,8 @@ class TaskDrafts:
         if current is None:
             return plan_new()
         before = current.task
-        draft = draft._replace(
-            lane=task_lane(principal, draft.owner, draft.lane, before, granted_lane),
-            labels=task_labels(principal, draft.labels, before),
-        )
+        draft = _with_full_lanes(principal, draft, before, granted_lanes)
+        draft = draft._replace(labels=task_labels(principal, draft.labels, before))
         requested = build_task(draft, before.id, before.created)._replace(
             version=before.version, successors=before.successors
         )
@@ -162,8 +160,8 @@ class TaskDrafts:
     def plan_edit(self, principal: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
         """Plan an edit: only the given fields change."""
         before = facts.task
-        if not isinstance(edits.lane, Keep):
-            edits = edits._replace(lane=task_lane(principal, before.owner, edits.lane, before, edits.granted_lane))
+        if not isinstance(edits.lane, Keep) or edits.options.lanes is not None:
+            edits = _with_full_edited_lanes(principal, before, edits)
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(principal, edits.labels, before))
         requested = apply_edits(before, edits, self.zone_of(principal), now)
@@ -265,3 +263,23 @@ class TaskDrafts:
     def zone_of(self, principal: Principal) -> str | None:
         """Return the caller's own zone, else the deployment's."""
         return principal.zone or self._zone
+
+
+def _with_full_lanes(
+    principal: Principal, draft: Draft, before: Task | None = None, granted: Collection[str] = ()
+) -> Draft:
+    wanted = TaskLanes(draft.lane, draft.policies.lanes)
+    lane, further = task_lanes(principal, draft.owner, wanted, before, granted)
+    if further != draft.policies.lanes:
+        draft = draft._replace(policies=replace(draft.policies, lanes=further))
+    return draft._replace(lane=lane)
+
+
+def _with_full_edited_lanes(principal: Principal, before: Task, edits: Edits) -> Edits:
+    """Return the edits with full names; an edit of the lane leaves the further lanes, and the other way round."""
+    further = before.policies.lanes if edits.options.lanes is None else read_lanes(edits.options.lanes)
+    if not isinstance(further, tuple):
+        return edits  # the policy refuses it
+    wanted = TaskLanes(before.lane if isinstance(edits.lane, Keep) else edits.lane, further)
+    lane, further = task_lanes(principal, before.owner, wanted, before, edits.granted_lanes)
+    return edits._replace(lane=lane, options=edits.options._replace(lanes=further))

@@ -61,8 +61,8 @@ class Edits(NamedTuple):
     lane: MaybeKept[str | None] = KEEP
     labels: MaybeKept[Mapping[str, str] | None] = KEEP
     options: Options = NO_OPTIONS
-    granted_lane: str | None = None
-    """Lane of the function's declaration, if `lane` comes from there."""
+    granted_lanes: tuple[str, ...] = ()
+    """Lanes of the function's declaration, if they come from there."""
     redeclared: DeclarationChange | None = None
     """Set if the task gets another function."""
 

@@ -193,6 +193,8 @@ def read_options(body: Mapping[str, Any]) -> Options:
     if isinstance(chosen.get("notify"), Mapping):
         given = chosen["notify"]
         chosen["notify"] = Notify(tuple(given["to"]), tuple(given["on"]), given.get("text", ""))
+    if "lanes" in chosen:
+        chosen["lanes"] = tuple(chosen["lanes"])
     return Options(**chosen) if chosen else NO_OPTIONS
 
 

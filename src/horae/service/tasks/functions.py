@@ -444,12 +444,13 @@ def apply_defaults(request: TaskRequest, defaults: Defaults) -> tuple[TaskReques
         declared = getattr(defaults, name)
         if declared is not None and getattr(request, name) is None and name not in request.cleared:
             filled[name] = declared
-    if "lane" in filled:
-        filled["granted_lane"] = filled["lane"]
+    granted: tuple[str, ...] = (filled["lane"],) if "lane" in filled else ()
+    if request.options.lanes is None:
+        granted += tuple(defaults.options.lanes or ())
     options = request.options.merged_with(defaults.options)
     policies = _defaulted_policies(request.options, defaults.options)
     named = [name for name in filled if name in ("zone", "lane", "labels")]
-    return request._replace(options=options, **filled), (*named, *policies)
+    return request._replace(options=options, granted_lanes=granted, **filled), (*named, *policies)
 
 
 def _defaulted_policies(chosen: Options, declared: Options) -> list[str]:

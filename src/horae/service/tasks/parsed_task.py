@@ -66,5 +66,5 @@ def replacing_edits(principal: Principal, parsed: ParsedTask, task: Task) -> Edi
         request.lane,
         request.labels or {},
         explicit_options(read_policies(parsed.schedule, request.options)),
-        request.granted_lane,
+        request.granted_lanes,
     )

@@ -100,7 +100,7 @@ def definition_bytes(task: Task) -> int:
         task.target.spec,
         task.name,
         task.key or "",
-        task.lane or "",
+        *task.lanes,
         json.dumps(to_json(task.schedule)),
         "" if task.policies.gate is None else task.policies.gate.spec,
     )

@@ -102,6 +102,8 @@ class Options(NamedTuple):
     """NEVER: no gate."""
     where: Mapping[str, str] | None = None
     """Labels that a node must have; an empty mapping: none."""
+    lanes: tuple[str, ...] | None = None
+    """Lanes besides that of the task; an empty list: none."""
 
     def merged_with(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
@@ -140,8 +142,8 @@ class TaskRequest(NamedTuple):
     options: Options = NO_OPTIONS
     cleared: frozenset[str] = frozenset()
     """Fields that the caller set to null: the declaration of a function does not fill them."""
-    granted_lane: str | None = None
-    """Lane of the function's declaration: a shared lane that every owner may then use."""
+    granted_lanes: tuple[str, ...] = ()
+    """Lanes of the function's declaration: shared lanes that every owner may then use."""
     past: TaskPast | None = None
     """Only admins may set it, and imports and plans, which also set `trusted_past`."""
     trusted_past: bool = False
@@ -182,6 +184,7 @@ def explicit_options(policies: Policies) -> Options:
         notify=NEVER if policies.notify is None else policies.notify,
         gate=NEVER if policies.gate is None else policies.gate,
         where=dict(policies.where),
+        lanes=policies.lanes,
     )
 
 
@@ -278,6 +281,7 @@ def apply_options(base: Policies, options: Options) -> Policies:
         "notify": options.notify,
         "gate": options.gate,
         "where": None if options.where is None else read_where(options.where),
+        "lanes": None if options.lanes is None else read_lanes(options.lanes),
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     unset = ("give_up_after", "max_duration", "start_within", "notify", "gate")
@@ -286,6 +290,12 @@ def apply_options(base: Policies, options: Options) -> Policies:
         # Webhooks wait for a streak by default; a person gets a message about the first failure.
         named["notify_after"] = 1 if base.notify_after == DEFAULT_POLICIES.notify_after else base.notify_after
     return replace(base, **named)
+
+
+def read_lanes(value: Any) -> Any:
+    """Return a list as a tuple; another value as it is, for the policy to refuse."""
+    is_list = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return tuple(value) if is_list else value
 
 
 def _read_limit(name: str, value: Duration | None) -> timedelta | str | None:

@@ -171,7 +171,7 @@ class Tasks(TaskControls):
             raise refuse("bad_text", name="key", value=None, most=200)
         request, key = await self._with_scoped_key(principal, request, request.key)
         request = (await self._functions.resolve(request)).request
-        now, granted_lane = self._clock.now(), request.granted_lane
+        now, granted_lanes = self._clock.now(), request.granted_lanes
         request = await self._resolve_links(principal, request, now)
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
@@ -180,11 +180,11 @@ class Tasks(TaskControls):
         task_id = self.drafts.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafts.plan_draft(principal, draft, task_id, now, paused, granted_lane=granted_lane)
+            return self.drafts.plan_draft(principal, draft, task_id, now, paused, granted_lanes=granted_lanes)
 
         def decide(current: Facts | None) -> Change:
             return self.drafts.plan_declared(
-                principal, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane
+                principal, draft, current, now, plan_new, is_new=is_new, granted_lanes=granted_lanes
             )
 
         facts = await self._writer.upsert(principal, draft.owner, key, decide, attach_records)
@@ -200,7 +200,7 @@ class Tasks(TaskControls):
             raise refuse("bad_text", name="key", value=None, most=200)
         request, key = await self._with_scoped_key(principal, request, request.key)
         request = (await self._functions.resolve(request)).request
-        now, granted_lane = self._clock.now(), request.granted_lane
+        now, granted_lanes = self._clock.now(), request.granted_lanes
         request = await self._resolve_links(principal, request, now, is_preview=True)
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
@@ -212,9 +212,9 @@ class Tasks(TaskControls):
         task_id = self.drafts.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafts.plan_draft(principal, draft, task_id, now, granted_lane=granted_lane)
+            return self.drafts.plan_draft(principal, draft, task_id, now, granted_lanes=granted_lanes)
 
-        change = self.drafts.plan_declared(principal, draft, current, now, plan_new, granted_lane=granted_lane)
+        change = self.drafts.plan_declared(principal, draft, current, now, plan_new, granted_lanes=granted_lanes)
         after = change.task or (None if current is None else current.task)
         if after is None:
             raise refuse("no_such_task", id=key)

@@ -13,6 +13,7 @@ _ENTRY: Final = 4
 _TASK: Final = _ENTRY + ENTRY_WIDTH
 _VERSION: Final = _TASK + TASK_WIDTH
 _PAYLOAD: Final = 7
+_LANE: Final = 11
 
 
 class DueRow(NamedTuple):
@@ -22,7 +23,7 @@ class DueRow(NamedTuple):
     next_timed: int | None
     ready: int | None
     is_unrestricted: bool
-    """There is no lane with a limit and no blocked owner."""
+    """No owner has a limit or is blocked."""
     number: int
     version: int
     entry: Row
@@ -35,6 +36,11 @@ class DueRow(NamedTuple):
     def is_chained(self) -> bool:
         """Whether the entry is one of a chain."""
         return self.entry[-1] is not None
+
+    @property
+    def has_lane(self) -> bool:
+        """Whether the task is in a lane."""
+        return self.task[_LANE] is not None
 
     @property
     def has_payload(self) -> bool:

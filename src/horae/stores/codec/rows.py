@@ -70,8 +70,8 @@ _TASK_STATES: Final = {state.value: state for state in TaskState}
 _EVENT_KINDS: Final = {kind.value: kind for kind in EventKind}
 REASONS: Final[dict[str | None, Reason | None]] = {None: None, **{reason.value: reason for reason in Reason}}
 
-_PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None, None)
-_PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None, None)
+_PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None, None, None)
+_PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None, None, None, 0)
 """Default fields of an entry from `forgiven` on."""
 _FRESH_STATUS_COLUMNS: Final = ("active", 0, 0, 0, *[None] * 8)
 
@@ -125,12 +125,13 @@ def _decode_entry_details(row: Row) -> Row:
         deaths,
         _instant_or_none(through),
         _decode_span(first, last, count),
-        bool(waited),
+        bool(waited & 1),
         bool(in_order),
         lane,
         run_id,
         _decode_input(given),
         None if chain is None else chain_places[chain],
+        waited >> 1,
     )
 
 
@@ -154,7 +155,7 @@ def encode_entry(task: int, entry: Entry) -> Row:
         first,
         last,
         count,
-        int(entry.waited),
+        entry.waited | entry.reparks << 1,
         int(entry.in_order),
         entry.lane,
         entry.run_id,

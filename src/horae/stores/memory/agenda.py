@@ -169,7 +169,7 @@ class MemoryAgenda:
     async def admit(self, routes: Collection[str]) -> Admission:
         entries = self._data.entries
         with self._data.transaction():
-            parked = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
+            parked = [entry for route in sorted(routes) for entry in entries.parked(route)]
             for entry in parked:
                 entries.write(key_of(entry), entry._replace(state=EntryState.TIMED, lane=None))
             queues = tuple(RouteQueue(*head) for head in entries.queue_heads().items())

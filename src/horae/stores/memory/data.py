@@ -47,6 +47,8 @@ class Data:
         self.events = Events(self._transaction)
         self.counters = Counters(self._transaction)
         self.lane_limits: Table[str, int] = Table(self._transaction)
+        self.lane_turns: Table[str, str] = Table(self._transaction)
+        """Owner that got the last slot, by lane."""
         self.blocked_owners: Table[str, Reason] = Table(self._transaction)
         self.nodes: Table[str, Node] = Table(self._transaction)
         self.lines: Table[str, list[Line]] = Table(self._transaction)
@@ -106,8 +108,10 @@ class Data:
         return len(self.runs.lane_slots.members_of(lane))
 
     def _unpark_first(self, lane: str) -> None:
-        for entry in self.entries.first_parked(lane, self.lane_limit(lane) - self.slots_in_use(lane)):
+        free = self.lane_limit(lane) - self.slots_in_use(lane) - self.entries.offered(lane)
+        for entry in self.entries.first_parked(lane, free, self.lane_turns.get(lane) or ""):
             self.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
+            self.lane_turns.write(lane, entry.owner)
 
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
@@ -124,10 +128,16 @@ class Data:
 
     def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         owners_lane = owner_lane(task.owner)
-        names = [] if task.lane is None else [task.lane]
+        names = list(task.lanes)
         if owners_lane in self.lane_limits and owners_lane not in names:
             names.append(owners_lane)
-        return tuple(LaneUse(name, self.lane_limit(name), self.slots_in_use(name)) for name in names)
+        return tuple(map(self.lane_use, names))
+
+    def lane_use(self, name: str) -> LaneUse:
+        entries = self.entries
+        return LaneUse(
+            name, self.lane_limit(name), self.slots_in_use(name), entries.offered(name), entries.has_parked(name)
+        )
 
     def find_existing_runs(self, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that the ledger already has."""
@@ -159,6 +169,7 @@ class Data:
         else:
             self._write_task(task_id, change.task, change.status)
             self._write_runs(change)
+            self._take_turns(task_id, change)
             for slot in change.dropped:
                 self._replace_entry(task_id, slot, None)
             for entry in change.put:
@@ -208,6 +219,14 @@ class Data:
             cancelled = self.runs.get(run_id)
             if cancelled is not None and cancelled.live:
                 self.runs.write(run_id, cancelled._replace(cancel=reason))
+
+    def _take_turns(self, task_id: str, change: Change) -> None:
+        """Record the owner of each new live run in its lanes; an unparked entry had its turn when it was unparked."""
+        unparked = {entry.lane for entry in self.entries.of_task(task_id) if entry.state in CLAIMABLE}
+        for run in change.new_runs:
+            for lane in run.lanes if run.live else ():
+                if lane not in unparked:
+                    self.lane_turns.write(lane, run.owner)
 
     def _update_run(self, run: Run) -> None:
         before = self.runs.get(run.id)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection
 from datetime import datetime
+from itertools import zip_longest
 from sys import maxsize
 from typing import Final
 
-from ...model.entry import Entry, EntryState
+from ...model.entry import CLAIMABLE, MAX_REPARKS, Entry, EntryState
 from ...model.route import is_queue
 from .queue import Key, Queue, Rank
 from .table import Table, Transaction
@@ -33,9 +34,12 @@ class Entries(Table[Key, Entry]):
         self._ready = Queue()
         self._ready_by_owner: dict[str, Queue] = {}
         self._owners: list[str] = []
-        self._parked: dict[str, Queue] = {}
         self._queued: dict[str, Queue] = {}
         """Queues of routes, by due instant."""
+        self._parked: dict[str, dict[str, Queue]] = {}
+        """By lane and owner."""
+        self._offered: Counter[str] = Counter()
+        """Unparked entries that have not been claimed yet, by lane."""
 
     def of_task(self, task_id: str) -> tuple[Entry, ...]:
         slots = self._of_task.get(task_id, {})
@@ -79,9 +83,33 @@ class Entries(Table[Key, Entry]):
             queue.put(key, rank)
         return [self[key] for _, _, key in taken]
 
-    def first_parked(self, lane: str, most: int) -> list[Entry]:
-        queue = self._parked.get(lane)
-        return [] if queue is None else [self[key] for key in queue.first(most)]
+    def offered(self, lane: str) -> int:
+        return self._offered[lane]
+
+    def has_parked(self, lane: str) -> bool:
+        return lane in self._parked
+
+    def parked(self, lane: str) -> list[Entry]:
+        """Return all entries that are parked in a lane or for a route, by priority, then due."""
+        entries = [self[key] for queue in self._parked.get(lane, {}).values() for key in queue.first(len(queue))]
+        return sorted(entries, key=lambda entry: (self.priority_rank(entry), entry.slot))
+
+    def first_parked(self, lane: str, most: int, last_owner: str) -> list[Entry]:
+        """Return the entries that get the next slots of a lane: first those that were parked again too often, then owners
+        in turn after the last one; within an owner by priority, then due."""
+        if most <= 0 or lane not in self._parked:
+            return []
+        first = [entry for entry in self.parked(lane) if entry.reparks >= MAX_REPARKS][:most]
+        queues = self._parked[lane]
+        owners = sorted(queues)
+        start = bisect_right(owners, last_owner)
+        chosen = {key_of(entry) for entry in first}
+        waiting = [
+            [self[key] for key in queues[owner].first(most + len(first)) if key not in chosen]
+            for owner in owners[start:] + owners[:start]
+        ]
+        in_turn = [entry for turn in zip_longest(*waiting) for entry in turn if entry is not None]
+        return [*first, *in_turn][:most]
 
     def queue_heads(self) -> dict[str, datetime]:
         """Return the earliest due instant of each queue of a route."""
@@ -101,8 +129,14 @@ class Entries(Table[Key, Entry]):
     def update_indexes(self, before: Entry | None, after: Entry | None) -> None:
         if before is not None:
             self._remove_from_queue(before)
+            self._count_offered(before, -1)
         if after is not None:
             self._add_to_queue(after)
+            self._count_offered(after, 1)
+
+    def _count_offered(self, entry: Entry, number: int) -> None:
+        if entry.lane is not None and entry.state in CLAIMABLE:
+            self._offered[entry.lane] += number
 
     def _add_to_queue(self, entry: Entry) -> None:
         key = key_of(entry)
@@ -117,7 +151,8 @@ class Entries(Table[Key, Entry]):
                 insort(self._owners, entry.owner)
             self._ready_by_owner.setdefault(entry.owner, Queue()).put(key, self.priority_rank(entry))
         elif entry.state is EntryState.PARKED and entry.lane is not None:
-            self._parked.setdefault(entry.lane, Queue()).put(key, self.priority_rank(entry))
+            owners = self._parked.setdefault(entry.lane, {})
+            owners.setdefault(entry.owner, Queue()).put(key, self.priority_rank(entry))
 
     def _remove_from_queue(self, entry: Entry) -> None:
         key = key_of(entry)
@@ -139,6 +174,9 @@ class Entries(Table[Key, Entry]):
                 del self._ready_by_owner[entry.owner]
                 self._owners.remove(entry.owner)
         elif entry.state is EntryState.PARKED and entry.lane is not None:
-            self._parked[entry.lane].discard(key)
-            if not len(self._parked[entry.lane]):
+            owners = self._parked[entry.lane]
+            owners[entry.owner].discard(key)
+            if not len(owners[entry.owner]):
+                del owners[entry.owner]
+            if not owners:
                 del self._parked[entry.lane]

@@ -79,8 +79,8 @@ class FastClaimer(Claimer):
         if first.number is None and (first.ready is None or instant_of[first.ready] > request.now):
             self._head = earliest_due(first.next_timed, first.ready)
             return Claim((), 0, more=False, next_due=self._head)
-        if first.ready is not None or len(rows) > MAX_FAST_BATCH or any(row.is_chained for row in rows):
-            # A chained entry is never ordinary; the claims after this one may be.
+        if first.ready is not None or len(rows) > MAX_FAST_BATCH or any(row.is_chained or row.has_lane for row in rows):
+            # A chained entry, and one in a lane, is never ordinary; the claims after this one may be.
             return await self._claim_slice(request)
         decided = self._decide_all(rows, request) if first.is_unrestricted else None
         claim = None if decided is None else await self._write(decided, request)
@@ -156,16 +156,16 @@ class FastRunUpdater(RunUpdater):
         if self._backoff:
             self._backoff -= 1
             return await super().settle(batch, decide)
-        linked = self._task_cache.linked_runs([each.run_id for each in batch])
-        linked = linked.union([each.run_id for each in batch if each.writes is not None])
-        if not linked:
-            return await self._settle_unlinked(batch, decide)
-        # Runs of linked tasks, and runs with writes, are never ordinary, and must not keep the others from the fast path.
-        stale = await super().settle([each for each in batch if each.run_id in linked], decide)
-        others = [each for each in batch if each.run_id not in linked]
-        return stale | await self._settle_unlinked(others, decide) if others else stale
+        general = self._task_cache.linked_or_laned_runs([each.run_id for each in batch])
+        general = general.union([each.run_id for each in batch if each.writes is not None])
+        if not general:
+            return await self._settle_others(batch, decide)
+        # Runs of linked tasks, in lanes, and with writes are never ordinary, and must not keep the others from the fast path.
+        stale = await super().settle([each for each in batch if each.run_id in general], decide)
+        others = [each for each in batch if each.run_id not in general]
+        return stale | await self._settle_others(others, decide) if others else stale
 
-    async def _settle_unlinked(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+    async def _settle_others(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         return frozenset() if await self._settle_fast(batch, decide) else await super().settle(batch, decide)
 
     async def _settle_fast(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:

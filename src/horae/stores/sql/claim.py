@@ -42,8 +42,8 @@ class ClaimRequest(NamedTuple):
 
 
 class _ClaimStart(NamedTuple):
-    """Row of `begin_claim`: the fencing token of this claim and the heads of the agenda. `alone`: there is no lane with a
-    limit and no blocked owner."""
+    """Row of `begin_claim`: the fencing token of this claim and the heads of the agenda. `alone`: no owner has
+    a limit or is blocked."""
 
     token: int
     timed: int | None

@@ -116,13 +116,13 @@ async def read_task_with_lanes(connection: Statements, cache: TaskCache, number:
     loaded = await _load_facts(connection, cache, [(number, version)])
     task = loaded.tasks[number].task
     own_lane = owner_lane(task.owner)
-    lane_names = [own_lane] if task.lane is None or task.lane == own_lane else [task.lane, own_lane]
+    lane_names = list(dict.fromkeys((*task.lanes, own_lane)))
     blocked: dict[str, Reason | None] = {}
     lanes: list[LaneUse] = []
     for name, limit, taken, reason in await connection.query("lane_use_and_blocks", lane_names, _blockable_names(task)):
         if taken is None:
             blocked[name] = REASONS[reason]
-        elif name != own_lane or limit is not None or name == task.lane:
+        elif name != own_lane or limit is not None or name in task.lanes:
             lanes.append(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken))
     if len(lanes) > 1:
         lanes.sort(key=lambda use: lane_names.index(use.name))

@@ -146,7 +146,7 @@ class LaneState(LaneCounts):
     async def read(self, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False) -> None:
         """Read and lock the lanes of these tasks and the given ones. `alone`: no owner has a limit or is blocked."""
         self._lane_of_owner = {task.owner: None for task in tasks}
-        task_lanes = {task.lane for task in tasks if task.lane is not None}
+        task_lanes = {lane for task in tasks if task.lane is not None for lane in task.lanes}
         needed = task_lanes.union(lanes)
         if not alone and self._lane_of_owner:
             needed |= await self._read_owners(task_lanes)
@@ -178,7 +178,11 @@ class LaneState(LaneCounts):
             await self._connection.query("insert_lanes", [name for name in missing if name not in limits])
             limits = dict(await self._connection.query("lock_lanes", missing))
         # Count only now: a count from before the locks may be out of date.
-        taken: dict[str, int] = dict(await self._connection.query("count_lane_slots", missing))
         for name, limit in limits.items():
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
-            self._taken[name] = taken.get(name, 0)
+        for name, taken, offered, has_waiting, last_owner in await self._connection.query("lane_counts", missing):
+            self._taken[name], self._offered[name] = taken, offered
+            if has_waiting:
+                self._with_waiting.add(name)
+            if last_owner is not None:
+                self._last_owners[name] = last_owner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
 from ...model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
-from ...model.entry import Entry
+from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.ids import to_microseconds
 from ...model.route import place_entries
 from ...model.run import Run
@@ -26,11 +26,12 @@ from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
 from .chains import SQLChainAccess
 from .connection import Statements
+from .lane_queue import unpark_entries
 from .load_facts import LoadedFacts
 from .message_access import SQLMessageAccess
 from .ordinary_batch import OrdinaryBatch, task_after
 from .records import write_attached_records
-from .row_batches import RowBatches
+from .row_batches import RowBatches, flatten_rows
 
 
 class UnitOfWork(PendingChanges):
@@ -172,9 +173,15 @@ class UnitOfWork(PendingChanges):
             change = place_entries(change.task or known.task, change)
         if change.put or change.dropped:
             self._add_entry_changes(self.batches.entries, number, entries, change)
+        unparked = self._count_lane_entries(entries, change)
         for run in change.new_runs:
             self.batches.add_run(number, run)
-            self._loaded.lane_state.add_taken(lanes_taken(run), 1)
+            lane_state = self._loaded.lane_state
+            lane_state.add_taken(lanes_taken(run), 1)
+            for lane in lanes_taken(run):
+                if lane not in unparked:
+                    # An unparked entry had its turn when it was unparked.
+                    lane_state.take_turn(lane, run.owner)
         for run in change.updated_runs:
             self._add_moved_run(known, run)
         if (
@@ -188,6 +195,23 @@ class UnitOfWork(PendingChanges):
         ):
             # A change of the agenda alone raises the version too: other nodes compare it with the one they decided on.
             self._add_task_update(known, apply_change(known, change), change)
+
+    def _count_lane_entries(self, entries: tuple[Entry, ...], change: Change) -> set[str]:
+        """Count the entries that wait for a lane, or got a slot of one; return the lanes of the latter that are gone."""
+        lane_state = self._loaded.lane_state
+        before = {entry.slot: entry for entry in entries if entry.lane is not None}
+        unparked: set[str] = set()
+        for slot in (*change.dropped, *(entry.slot for entry in change.put)):
+            entry = before.get(slot)
+            if entry is not None and entry.lane is not None and entry.state in CLAIMABLE:
+                lane_state.count_unparked(entry.lane, -1)
+                unparked.add(entry.lane)
+        for put in change.put:
+            if put.lane is not None and put.state is EntryState.PARKED:
+                lane_state.add_waiting(put.lane)
+            elif put.lane is not None and put.state in CLAIMABLE:
+                lane_state.count_unparked(put.lane, 1)
+        return unparked
 
     def _add_task_update(self, before: CachedTask, known: CachedTask, change: Change) -> None:
         number, version, task, standing, live = known
@@ -218,6 +242,8 @@ class UnitOfWork(PendingChanges):
         for entry in entries:
             # An entry that an earlier decision of this transaction added must not be written after the deletion.
             batches.entries.pop((known.number, entry.slot), None)
+            if entry.lane is not None and entry.state in CLAIMABLE:
+                self._loaded.lane_state.count_unparked(entry.lane, -1)
         for run in known.live:
             batches.changed_live_runs.pop(run.id, None)
             batches.new_runs.pop(run.id, None)
@@ -240,8 +266,10 @@ class UnitOfWork(PendingChanges):
         if self._freed_lanes:
             await lane_state.lock_lanes(self._freed_lanes)
             for lane in sorted(self._freed_lanes):
-                if lane_state.free_slots(lane):
-                    await self._connection.query("unpark", lane, lane_state.free_slots(lane))
+                if lane_state.has_waiting(lane) and lane_state.free_slots(lane):
+                    await unpark_entries(self._connection, lane_state, lane)
+        if lane_state.turns:
+            await self._connection.write_rows("put_lane_turns", 2, flatten_rows(lane_state.turns.items()))
         if self._stream_writes:
             await write_streams(SQLMessageAccess(self._connection), self._stream_writes)
         if self.batches.attached_records:

@@ -85,6 +85,7 @@ async def _compact_counters(connection: Statements, this_hour: int) -> None:
     await connection.query("sum_counter_deltas")
     await connection.query("delete_old_counters", this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS, SWEPT_HOURS)
     await connection.query("drop_unused_lanes")
+    await connection.query("drop_unused_lane_turns")
 
 
 Check: TypeAlias = tuple[str, Callable[..., str]]

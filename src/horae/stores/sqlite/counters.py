@@ -11,6 +11,7 @@ from .connection import BulkStatement, SqliteConnection, sql
 
 _ADD_TO_COUNTERS: Final = BulkStatement("add_to_counters", 4)
 _DELETE_OLD_COUNTERS: Final = sql("delete_old_counters")
+_DROP_UNUSED_LANE_TURNS: Final = sql("drop_unused_lane_turns")
 _DELETE_OLD_LATENESS: Final = sql("delete_old_lateness")
 
 
@@ -35,5 +36,6 @@ def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
     if hour > connection.newest_hour:
         connection.newest_hour = hour
         connection.query(_DELETE_OLD_COUNTERS, (hour - OUTCOME_RETAINED_HOURS,))
+        connection.query(_DROP_UNUSED_LANE_TURNS)
         last = hour - RETAINED_HOURS
         connection.query(_DELETE_OLD_LATENESS, (max(1, last - SWEPT_HOURS), last))

@@ -102,9 +102,12 @@ CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE state = 1;
 CREATE INDEX agenda_ready_due ON agenda (due) WHERE state = 1;
 -- Nearly always empty; then the order of due instants is also the order by priority.
 CREATE INDEX agenda_prioritised ON agenda (priority) WHERE priority <> 0;
-CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE state = 3;
 -- Queues of routes with labels: state 5, so that the claims of other nodes do not read them.
 CREATE INDEX agenda_queued ON agenda (lane, due) WHERE state = 5;
+CREATE INDEX agenda_parked ON agenda (lane, owner, priority DESC, due) WHERE state = 3;
+-- Nearly always empty: entries that were parked again eight times.
+CREATE INDEX agenda_reparked ON agenda (lane) WHERE state = 3 AND waited >= 16;
+CREATE INDEX agenda_unparked ON agenda (lane) WHERE lane IS NOT NULL AND state < 2;
 
 -- The ledger. A run id begins with the planned instant and ends in random digits: an index on all ids would write a
 -- separate page for every run of a burst. So the id is indexed only for live runs (`live`) and for ids that do not
@@ -174,6 +177,11 @@ CREATE TABLE "lane_slots" (
   lane   TEXT NOT NULL,
   run_id TEXT NOT NULL,
   PRIMARY KEY (lane, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lane_turns (
+  lane  TEXT NOT NULL PRIMARY KEY,
+  owner TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lanes (

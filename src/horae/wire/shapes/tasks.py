@@ -90,6 +90,7 @@ TASK: Final = closed(
                 ),
                 "gate": nullable(closed({"target": OBJECT, "timeout": TEXT, "state": BOOLEAN})),
                 "where": OBJECT | {"additionalProperties": TEXT},
+                "lanes": list_of(TEXT) | {"description": "Lanes besides `lane`: a run starts when all have room."},
             }
         ),
         "owner": TEXT,

@@ -107,6 +107,8 @@ _POLICIES: Final = nullable(
             | {"minimum": 0, "description": "Failed occurrences in a row before one notification; 0 or null: never."},
             "notify": _NOTIFY,
             "gate": _GATE,
+            "lanes": nullable(list_of(TEXT))
+            | {"description": "Lanes besides `lane`, 8 in all: a run starts when all of them have a free slot."},
             "timeout": {"type": ["string", "number", "null"]},
             "max_duration": {"type": ["string", "number", "null"]},
             "start_within": {"type": ["string", "number", "null"]}

@@ -30,7 +30,7 @@ from tests.unit.stores.postgres.store_setup import new_schema, open_connection, 
 ROOM: Final = 100
 VERSION: Final = "UPDATE {schema}.task_state SET version = version + 1"
 LATER: Final = "UPDATE {schema}.agenda SET due = due + 1000000"
-LIMIT: Final = "INSERT INTO {schema}.lanes (name, slot_limit) VALUES ('press', 1)"
+LIMIT: Final = "INSERT INTO {schema}.lanes (name, slot_limit) VALUES ('owner:ada', 1)"
 BLOCK_OWNER: Final = "INSERT INTO {schema}.blocked_owners (owner, reason) VALUES ('ada', 'owner_revoked')"
 DEAD: Final = "DELETE FROM {schema}.nodes"
 ENTRY_ONLY: Final = "DELETE FROM {schema}.agenda"
@@ -113,6 +113,24 @@ async def test_claim_takes_two_round_trips_and_settle_one_or_two(
         assert await store.check() == ()
 
 
+async def test_limited_lanes_and_their_tasks_leave_other_tasks_the_fast_path(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        await store.set_lane("press", 1)
+        await add_tasks(store, a_task(schedule=Once(at=NOON), lane="press"))
+        (laned,) = (await claim_due(store)).runs
+        await add_tasks(store, *once_tasks(2))
+        statements = record_statements(monkeypatch)
+        plain = (await claim_due(store)).runs
+        assert (len(plain), statements) == (2, ["read_few_due", "claim_few"])
+        statements.clear()
+        assert await settle_runs(store, (laned, *plain)) == frozenset()
+        assert statements[-1] == "settle_few", "the run in the lane is settled apart"
+        assert await store.check() == ()
+
+
 async def test_claim_of_nothing_due_is_one_read_and_returns_next_due(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +198,7 @@ async def test_limit_set_after_the_read_prevents_the_start(postgres_server: Post
         await add_tasks(store, *once_tasks(2, owner="ada"))
         assert (await claim_due(store, execute_once(postgres_server, store, statement))).runs == ()
         later = await claim_due(store)
-        assert len(later.runs) == (2 if statement == LIMIT else 0)
+        assert len(later.runs) == (1 if statement == LIMIT else 0)
 
 
 async def test_locked_task_is_skipped_and_others_are_claimed(postgres_server: PostgresServer) -> None:

@@ -50,6 +50,8 @@ SMALL = (
     "CONSTANT ROW",
     "lanes",
     "lane_slots",
+    "lane_turns",
+    "waiting_owners",
     "lane_names",
     "streams",
 )
@@ -119,7 +121,7 @@ def test_few_rows_are_one_statement(count: int, statements: int) -> None:
     assert len(list(bulk.split(count * 6))) == statements
 
 
-WIDTHS = {"drop_entries": 2, "drop_records": 3, "delete_lane_slots": 2, "put_live_runs": 27}
+WIDTHS = {"drop_entries": 2, "drop_records": 3, "delete_lane_slots": 2, "unpark": 2, "put_live_runs": 27}
 """Columns per row of the statements that look up many rows."""
 
 

@@ -131,7 +131,7 @@ def _show(out: Printer, shown: TaskDetails) -> None:
         )
     made = full_time(task.created, zone, out.language)
     out.row(out.translate(messages.OWNER), f"{task.owner} · {out.translate(messages.CREATED)} {made}")
-    for label, value in ((messages.KEY, task.key), (messages.LANE, task.lane)):
+    for label, value in ((messages.KEY, task.key), (messages.LANE, ", ".join(task.lanes) or None)):
         if value is not None:
             out.row(out.translate(label), value)
     if task.labels:

@@ -99,8 +99,9 @@ SELECT id, task FROM @live_runs WHERE id IN ($1)
 -- name: live_runs_of_node
 SELECT id, token FROM @live_runs WHERE node = $1 ORDER BY id
 
--- name: unpark
-UPDATE @agenda FORCE INDEX (agenda_queues) SET state = 0 WHERE state = 3 AND queue = $1
+-- name: reparked
+-- The entries of a lane that were parked again eight times; see `encode_entry`.
+SELECT task, slot, owner FROM @agenda FORCE INDEX (agenda_reparked) WHERE lane = $1 AND state = 3 AND waited >= 16
 ORDER BY urgency, due, task, slot LIMIT $2
 
 -- name: waiting_for_nodes
@@ -124,6 +125,32 @@ STRAIGHT_JOIN @task_state AS task_state FORCE INDEX (PRIMARY) ON task_state.task
 STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY)
   ON agenda.task = head.task AND agenda.slot = head.slot AND agenda.state = 5 AND agenda.due <= $1
 LIMIT $3 FOR UPDATE SKIP LOCKED
+
+-- name: waiting_owners
+-- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
+WITH RECURSIVE owners (owner, ordinal) AS (
+  (SELECT owner, 1 FROM @agenda WHERE lane = $1 AND state = 3 AND owner > $2 ORDER BY owner LIMIT 1)
+  UNION ALL
+  SELECT (
+    SELECT owner FROM @agenda AS later WHERE lane = $1 AND state = 3 AND later.owner > owners.owner ORDER BY later.owner LIMIT 1
+  ), ordinal + 1
+  FROM owners WHERE owners.owner IS NOT NULL AND owners.ordinal < $3
+)
+SELECT owner FROM owners WHERE owner IS NOT NULL ORDER BY ordinal
+
+-- name: waiting_of_owners
+-- The best entries of each owner in one lane.
+SELECT agenda.task, agenda.slot, agenda.owner FROM (
+  [[ (SELECT * FROM @agenda WHERE lane = $2 AND state = 3 AND owner = $each ORDER BY urgency, due, task, slot LIMIT $3) ]]
+) AS agenda
+ORDER BY agenda.urgency, agenda.due, agenda.task, agenda.slot
+
+-- name: unpark
+UPDATE @agenda SET state = 0 WHERE task IN ({column_1}) AND (task, slot) IN ({rows})
+
+-- name: put_lane_turns
+INSERT INTO @lane_turns (lane, owner) VALUES {rows} ON DUPLICATE KEY UPDATE owner = VALUES(owner)
+
 
 -- name: unpark_routes
 -- Entries that another transaction has locked are skipped; the next call unparks them.

@@ -41,8 +41,8 @@ kind, record_key, owner, body, version, expires
 id, home, version, joined, renewed, renewals, host, load_count, capacity, clock_offset, draining, labels
 
 -- name: no_limits_filter
--- True if there is no lane with a limit and no blocked owner.
-NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+-- True if no owner has a limit or is blocked.
+NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
 
 -- name: duplicate_run_filter
 -- Finds a run of these tasks that is both live and in the ledger, which means that a new run is a duplicate.

@@ -24,8 +24,15 @@ SELECT name, slot_limit FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORD
 -- name: insert_lanes
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
 
--- name: count_lane_slots
-SELECT lane, COUNT(*) FROM @lane_slots WHERE lane IN ($1) GROUP BY lane
+-- name: lane_counts
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+SELECT
+  given.name,
+  (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name),
+  (SELECT COUNT(*) FROM @agenda AS agenda WHERE agenda.lane = given.name AND agenda.state < 2),
+  EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.lane = given.name AND agenda.state = 3),
+  (SELECT owner FROM @lane_turns AS lane_turns WHERE lane_turns.lane = given.name)
+FROM ([[ SELECT $each AS name ]]) AS given
 
 -- name: lane_use_and_blocks
 -- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.

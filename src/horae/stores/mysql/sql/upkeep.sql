@@ -199,3 +199,10 @@ ORDER BY chain_rows.task, chain_rows.root
 
 -- name: drop_chain_rows
 DELETE FROM @chain_rows WHERE updated < $1 ORDER BY updated LIMIT $2
+
+-- name: drop_unused_lane_turns
+SELECT lane FROM @lane_turns AS lane_turns
+WHERE NOT EXISTS (SELECT 1 FROM @lane_slots AS lane_slots WHERE lane_slots.lane = lane_turns.lane)
+  AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.lane = lane_turns.lane AND agenda.state = 3)
+LIMIT 1000 FOR UPDATE SKIP LOCKED;;
+DELETE FROM @lane_turns WHERE lane IN ($found_1)

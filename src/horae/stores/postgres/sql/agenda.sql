@@ -17,7 +17,7 @@ SELECT
   nextval('@tokens'),
   NULL::bigint,
   (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+  NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
 FROM @nodes WHERE id = $1 FOR KEY SHARE
 
 -- name: timed_slice
@@ -90,9 +90,9 @@ SELECT task FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]
 
 -- name: lock_tasks
 -- Locks in the order of task numbers, so that two transactions with the same tasks never deadlock. The third column says
--- whether there is no lane with a limit and no blocked owner.
+-- whether no owner has a limit or is blocked.
 SELECT
-  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
 FROM @task_state WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY task FOR NO KEY UPDATE
 
 -- name: tasks_of_runs
@@ -101,10 +101,41 @@ SELECT id, task FROM @live_runs WHERE id = ANY ((SELECT $1::text::text[])::text[
 -- name: live_runs_of_node
 SELECT id, token FROM @live_runs WHERE node = $1 ORDER BY id
 
--- name: unpark
-UPDATE @agenda SET state = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE state = 3 AND lane = $1 ORDER BY priority DESC, due, task, slot LIMIT $2
+-- name: reparked
+-- The entries of a lane that were parked again eight times; see `encode_entry`.
+SELECT task, slot, owner FROM @agenda WHERE state = 3 AND lane = $1 AND waited >= 16
+ORDER BY priority DESC, due, task, slot LIMIT $2
+
+-- name: waiting_owners
+-- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
+WITH RECURSIVE owners (owner) AS (
+  (SELECT owner FROM @agenda WHERE state = 3 AND lane = $1 AND owner > $2 ORDER BY owner LIMIT 1)
+  UNION ALL
+  SELECT (
+    SELECT owner FROM @agenda AS later WHERE later.state = 3 AND later.lane = $1 AND later.owner > owners.owner
+    ORDER BY owner LIMIT 1
+  )
+  FROM owners WHERE owners.owner IS NOT NULL
 )
+SELECT owner FROM owners WHERE owner IS NOT NULL LIMIT $3
+
+-- name: waiting_of_owners
+-- The best entries of each owner in one lane.
+SELECT agenda.task, agenda.slot, agenda.owner
+FROM unnest($1::text::text[]) AS listed_owner (owner)
+CROSS JOIN LATERAL (
+  SELECT * FROM @agenda AS waiting WHERE waiting.state = 3 AND waiting.lane = $2 AND waiting.owner = listed_owner.owner
+  ORDER BY waiting.priority DESC, waiting.due, waiting.task, waiting.slot LIMIT $3
+) AS agenda
+ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
+
+-- name: unpark
+UPDATE @agenda SET state = 0 FROM unnest($1::text::bigint[], $2::text::text[]) AS chosen (task, slot)
+WHERE agenda.task = chosen.task AND agenda.slot = chosen.slot
+
+-- name: put_lane_turns
+INSERT INTO @lane_turns (lane, owner) SELECT * FROM unnest($1::text::text[], $2::text::text[])
+ON CONFLICT (lane) DO UPDATE SET owner = excluded.owner
 
 -- name: waiting_for_nodes
 -- Whether entries are parked at these routes, and whether there are entries in the queues of routes.

@@ -25,8 +25,15 @@ SELECT name, slot_limit FROM @lanes WHERE name = ANY ((SELECT $1::text::text[]):
 -- name: insert_lanes
 INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
 
--- name: count_lane_slots
-SELECT lane, count(*) FROM @lane_slots WHERE lane = ANY ((SELECT $1::text::text[])::text[]) GROUP BY lane
+-- name: lane_counts
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+SELECT
+  given.name,
+  (SELECT count(*) FROM @lane_slots WHERE lane = given.name),
+  (SELECT count(*) FROM @agenda WHERE agenda.lane = given.name AND agenda.state < 2),
+  EXISTS (SELECT 1 FROM @agenda WHERE agenda.state = 3 AND agenda.lane = given.name),
+  (SELECT owner FROM @lane_turns WHERE lane_turns.lane = given.name)
+FROM unnest($1::text::text[]) AS given (name)
 
 -- name: lane_use_and_blocks
 -- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.

@@ -9,7 +9,7 @@ SELECT
   CASE WHEN agenda.task IS NOT NULL THEN (SELECT nextval('@tokens')) END,
   (SELECT due FROM @agenda AS future WHERE state = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda AS ready WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
+  NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
   {entry_columns},
   tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec,
   CASE WHEN octet_length(tasks.payload) <= 8192 THEN tasks.payload END,
@@ -53,7 +53,7 @@ WITH
     JOIN @task_state ON task_state.task = chosen.task
     JOIN @agenda ON agenda.task = chosen.task AND agenda.slot = chosen.slot
     WHERE (SELECT count(*) FROM locked_node) = 1 AND (SELECT number = wanted FROM new_runs)
-      AND NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+      AND NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
       AND task_state.version = chosen.version AND agenda.due = chosen.expected_due AND agenda.state IN (0, 1)
     FOR UPDATE OF task_state, agenda SKIP LOCKED
   ),
@@ -97,7 +97,7 @@ SELECT
 
 -- name: read_few_live
 SELECT
-  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
+  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
   (
     SELECT json_agg(json_build_array({entry_columns}) ORDER BY slot)::text FROM @agenda
     WHERE agenda.task = task_state.task
@@ -120,7 +120,7 @@ WITH
     SELECT task_state.task FROM ending
     JOIN @task_state ON task_state.task = ending.task AND task_state.version = ending.version
     JOIN @live_runs ON live_runs.id = ending.id
-    WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+    WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
     ORDER BY task_state.task
     FOR NO KEY UPDATE OF task_state
   ),

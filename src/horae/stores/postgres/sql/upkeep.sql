@@ -256,3 +256,11 @@ ORDER BY chain_rows.task, chain_rows.root
 DELETE FROM @chain_rows WHERE (task, root) IN (
   SELECT task, root FROM @chain_rows WHERE updated < $1 ORDER BY updated LIMIT $2
 )
+
+-- name: drop_unused_lane_turns
+DELETE FROM @lane_turns WHERE lane IN (
+  SELECT lane FROM @lane_turns
+  WHERE NOT EXISTS (SELECT 1 FROM @lane_slots WHERE lane_slots.lane = lane_turns.lane)
+    AND NOT EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND agenda.lane = lane_turns.lane)
+  LIMIT 1000 FOR UPDATE SKIP LOCKED
+)

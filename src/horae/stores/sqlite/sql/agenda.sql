@@ -16,7 +16,7 @@ UPDATE tokens SET last = last + 1 WHERE EXISTS (SELECT 1 FROM nodes WHERE id = ?
   last,
   NULL,
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM lanes) AND NOT EXISTS (SELECT 1 FROM blocked_owners)
+  NOT EXISTS (SELECT 1 FROM lanes WHERE name >= 'owner:' AND name < 'owner;') AND NOT EXISTS (SELECT 1 FROM blocked_owners)
 
 -- name: timed_slice
 SELECT {entry_columns}, task_state.version
@@ -78,19 +78,48 @@ SELECT id, task FROM runs INDEXED BY runs_live WHERE live = 1 AND id IN carray(?
 SELECT task FROM agenda WHERE task IN carray(?) GROUP BY task HAVING count(*) > 1
 
 -- name: lock_tasks
--- A write transaction excludes all others. The third column says whether there is no lane with a limit and no blocked
--- owner.
-SELECT task, version, NOT EXISTS (SELECT 1 FROM lanes) AND NOT EXISTS (SELECT 1 FROM blocked_owners)
+-- A write transaction excludes all others. The third column says whether no owner has a limit or is
+-- blocked.
+SELECT task, version, NOT EXISTS (SELECT 1 FROM lanes WHERE name >= 'owner:' AND name < 'owner;') AND NOT EXISTS (SELECT 1 FROM blocked_owners)
 FROM task_state WHERE task IN carray(?)
 
 -- name: live_runs_of_node
 SELECT id, token FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
 
--- name: unpark
-UPDATE agenda SET state = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = ?
-  ORDER BY priority DESC, due, task, slot LIMIT ?
+-- name: reparked
+-- The entries of a lane that were parked again eight times; see `encode_entry`.
+SELECT task, slot, owner FROM agenda INDEXED BY agenda_reparked WHERE state = 3 AND lane = ? AND waited >= 16
+ORDER BY priority DESC, due, task, slot LIMIT ?
+
+-- name: waiting_owners
+-- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
+WITH RECURSIVE waiting_owners (owner) AS (
+  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = ?1 AND owner > ?2)
+  UNION ALL
+  SELECT (
+    SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_parked
+    WHERE state = 3 AND lane = ?1 AND agenda.owner > waiting_owners.owner
+  )
+  FROM waiting_owners WHERE waiting_owners.owner IS NOT NULL
+  LIMIT ?3
 )
+SELECT owner FROM waiting_owners WHERE owner IS NOT NULL
+
+-- name: waiting_of_owners
+-- The best entries of each owner in one lane.
+SELECT agenda.task, agenda.slot, agenda.owner
+FROM carray(?1) AS listed_owner CROSS JOIN agenda ON (agenda.task, agenda.slot) IN (
+  SELECT best.task, best.slot FROM agenda AS best INDEXED BY agenda_parked
+  WHERE best.state = 3 AND best.lane = ?2 AND best.owner = listed_owner.value
+  ORDER BY best.priority DESC, best.due, best.task, best.slot LIMIT ?3
+)
+ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
+
+-- name: unpark
+UPDATE agenda SET state = 0 WHERE (task, slot) IN (VALUES {rows})
+
+-- name: put_lane_turns
+REPLACE INTO lane_turns (lane, owner) VALUES {rows}
 
 -- name: waiting_for_nodes
 -- Whether entries are parked at these routes, and whether there are entries in the queues of routes.

@@ -31,8 +31,15 @@ SELECT 'blocked_owners', owner, reason FROM blocked_owners WHERE owner IN carray
 -- A write transaction excludes all others; lanes without a limit need no row.
 SELECT value, (SELECT slot_limit FROM lanes WHERE name = value) FROM carray(?)
 
--- name: count_lane_slots
-SELECT lane, count(*) FROM lane_slots WHERE lane IN carray(?) GROUP BY lane
+-- name: lane_counts
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+SELECT
+  value,
+  (SELECT count(*) FROM lane_slots WHERE lane = value),
+  (SELECT count(*) FROM agenda INDEXED BY agenda_unparked WHERE lane = value AND lane IS NOT NULL AND state < 2),
+  EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = value),
+  (SELECT owner FROM lane_turns WHERE lane = value)
+FROM carray(?)
 
 -- name: number_by_id
 SELECT seq, owner FROM tasks WHERE id = ?

@@ -154,3 +154,7 @@ ORDER BY chain_rows.task, chain_rows.root
 DELETE FROM chain_rows WHERE (task, root) IN (
   SELECT task, root FROM chain_rows WHERE updated < ? ORDER BY updated LIMIT ?
 )
+
+-- name: drop_unused_lane_turns
+DELETE FROM lane_turns WHERE NOT EXISTS (SELECT 1 FROM lane_slots WHERE lane_slots.lane = lane_turns.lane)
+  AND NOT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND agenda.lane = lane_turns.lane)

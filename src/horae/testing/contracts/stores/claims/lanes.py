@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 
 from .....model.change import Change
-from .....model.entry import EntryState
+from .....model.entry import MAX_REPARKS, EntryState
 from .....model.lane import LaneQueue, owner_lane
 from .....model.route import ROUTE_PREFIXES
-from .....model.run import RunState
+from .....model.run import Run, RunState
 from .....ports.full_store import FullStore
 from ....decisions import always, drop, lose, park_on, skip, start_within_lanes
 from ....factories import MINUTE, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task, an_entry
@@ -80,6 +80,76 @@ class LanesContract(Contract):
             order.append(claimed.task.id)
             run = claimed.run
         assert order == [urgent.id, early.id, late.id, after.id], "equal rank: in order of creation"
+
+    async def _claim_in_turn(self, store: FullStore, run: Run, number: int) -> list[str]:
+        """End the run in the lane of one, and each that follows it; return the started tasks in order."""
+        order = []
+        for _ in range(number):
+            await settle(store, run)
+            (claimed,) = await claim_all(store, decide=start_within_lanes())
+            order.append(claimed.task.id)
+            run = claimed.run
+        return order
+
+    async def test_owners_take_turns_in_a_lane(self, store: FullStore) -> None:
+        (run,) = await fill_lane(store, "press", a_task(owner="bob"))
+        bob = [a_task(owner="bob", priority=50) for _ in range(3)]
+        ada, cleo = [a_task(owner="ada", priority=n) for n in range(2)], [a_task(owner="cleo")]
+        assert await fill_lane(store, "press", *bob, *ada, *cleo) == []
+        order = await self._claim_in_turn(store, run, 6)
+        expected = [cleo[0], ada[1], bob[0], ada[0], bob[1], bob[2]]
+        assert order == [task.id for task in expected], "after bob; within an owner by priority, then due"
+
+    async def test_turns_of_owners_continue_in_another_handle(self, store: FullStore) -> None:
+        (run,) = await fill_lane(store, "press", a_task(owner="bob"))
+        ada, bob = a_task(owner="ada"), a_task(owner="bob", priority=9)
+        await fill_lane(store, "press", ada, bob)
+        async with self.another(store) as other:
+            assert await self._claim_in_turn(other, run, 2) == [ada.id, bob.id]
+
+    async def test_several_free_slots_are_shared_by_the_owners(self, store: FullStore) -> None:
+        await store.set_lane("press", 4)
+        runs = await fill_lane(store, "press", *(a_task(owner="ada") for _ in range(4)))
+        ada, bob = [a_task(owner="ada") for _ in range(5)], [a_task(owner="bob")]
+        await fill_lane(store, "press", *ada, *bob)
+        await settle(store, *runs)
+        assert sorted(await _claim_within_lanes(store)) == sorted(task.id for task in (*bob, *ada[:3]))
+
+    async def test_a_newcomer_does_not_overtake_those_that_wait(self, store: FullStore) -> None:
+        first, second = a_task(), a_task()
+        (run,) = await fill_lane(store, "press", first, second)
+        await settle(store, run)
+        newcomer = a_task(lane="press", priority=100)
+        await add_tasks(store, newcomer, due=NOON - SECOND)
+        assert await _claim_within_lanes(store) == [second.id], "the free slot is kept for the one that waited"
+        (parked,) = (await get_facts(store, newcomer)).entries
+        assert (parked.state, parked.lane, parked.reparks) == (EntryState.PARKED, "press", 0)
+
+    async def test_an_entry_that_was_parked_again_too_often_goes_first(self, store: FullStore) -> None:
+        (run,) = await fill_lane(store, "press", a_task(owner="ada"))
+        urgent, reparked = a_task(owner="bob", priority=9), a_task(owner="cleo", lane="press")
+        await fill_lane(store, "press", urgent)
+        parked = an_entry(reparked, state=EntryState.PARKED, lane="press", waited=True, reparks=MAX_REPARKS)
+        await store.add([a_new_task(reparked, entries=[parked])])
+        assert (await get_facts(store, reparked)).entries == (parked,)
+        assert await self._claim_in_turn(store, run, 2) == [reparked.id, urgent.id]
+
+    async def test_parking_again_in_another_lane_is_counted(self, store: FullStore) -> None:
+        (oven_run,) = await fill_lane(store, "oven", a_task())
+        (press_run,) = await fill_lane(store, "press", a_task())
+        both, next_one = a_task(lane="press", lanes=("oven",)), a_task(lane="press")
+        await add_tasks(store, both)
+        assert await _claim_within_lanes(store) == []
+        await add_tasks(store, next_one)
+        assert await _claim_within_lanes(store) == []
+        await settle(store, press_run)
+        assert await _claim_within_lanes(store) == [next_one.id], "a waiter holds no slot of its other lanes"
+        (parked,) = (await get_facts(store, both)).entries
+        assert (parked.lane, parked.reparks) == ("oven", 1)
+        await settle(store, oven_run)
+        assert await _claim_within_lanes(store) == []
+        (parked,) = (await get_facts(store, both)).entries
+        assert (parked.lane, parked.reparks) == ("press", 2)
 
     async def test_one_free_lane_slot_unparks_one_entry(self, store: FullStore) -> None:
         (run,) = await fill_lane(store, "press", *(a_task() for _ in range(20)))
@@ -159,6 +229,20 @@ class LanesContract(Contract):
         assert await _claim_within_lanes(store) == []
         await settle(store, claimed.run)
         assert sorted(await _claim_within_lanes(store)) == sorted([neighbour.id, other.id])
+
+    async def test_a_run_needs_a_slot_in_each_of_several_lanes(self, store: FullStore) -> None:
+        (oven_run,) = await fill_lane(store, "oven", a_task())
+        (press_run,) = await fill_lane(store, "press", a_task())
+        task = a_task(lane="press", lanes=("oven",))
+        await add_tasks(store, task)
+        assert await _claim_within_lanes(store) == []
+        await settle(store, press_run)
+        assert await _claim_within_lanes(store) == [], "its other lane is still full"
+        await settle(store, oven_run)
+        (claimed,) = await claim_all(store, decide=start_within_lanes())
+        assert (claimed.task.id, claimed.run.lanes) == (task.id, ("press", "oven"))
+        assert [lane.used for lane in await store.lanes()] == [1, 1]
+        assert [lane.name for lane in (await get_facts(store, task)).lanes] == ["press", "oven"]
 
     async def test_an_unparked_entry_that_is_skipped_leaves_the_slot_to_the_next(self, store: FullStore) -> None:
         """The unparked entry is skipped, so the slot is still free, and no other event would unpark the next one."""

@@ -1,0 +1,35 @@
+"""Lanes as docs/behaviour.md describes them: several lanes per task, and turns of owners."""
+
+from __future__ import annotations
+
+from horae import TaskHandle
+from horae.testing import TimeTravel
+from tests.app.behaviour_scenarios import hourly_task
+
+MINUTES = 10
+
+
+def started_at(time: TimeTravel, task: TaskHandle) -> str:
+    (run,) = time.runs(task)
+    return f"{run.started:%H:%M}"
+
+
+def test_run_starts_when_all_its_lanes_have_a_free_slot() -> None:
+    with hourly_task(minutes=30, lane="one") as (time, _):
+        app = time.app
+        time.travel("1h10m")
+        both = time.run(app.schedule("hourly", "now", name="both", lane="two", lanes=["one"]))
+        time.travel("1h")
+        assert started_at(time, both) == "13:30"
+
+
+def test_owners_take_turns_in_a_full_lane() -> None:
+    with hourly_task(minutes=MINUTES, lane="one") as (time, _):
+        app = time.app
+        time.travel("1h1m")
+        tasks = {
+            name: time.run(app.schedule("hourly", "now", name=name, lane="one", owner=owner, priority=priority))
+            for name, owner, priority in (("a1", "ada", 5), ("a2", "ada", 9), ("b1", "bob", 0))
+        }
+        time.travel("50m")
+        assert [started_at(time, tasks[name]) for name in ("a2", "b1", "a1")] == ["13:10", "13:20", "13:30"]

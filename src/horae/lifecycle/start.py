@@ -9,6 +9,7 @@ from ..model.change import Facts
 from ..model.entry import MAX_REPARKS, Entry
 from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
+from ..model.route import is_route
 from ..model.run import Run, RunState
 
 # Every run is built here; tuple.__new__ takes a third of the time of a call with that many arguments.
@@ -87,5 +88,6 @@ def full_lane(facts: Facts, entry: Entry) -> str | None:
 
 
 def count_reparks(entry: Entry) -> int:
-    """Return how often an entry that is parked now was parked again: it was unparked for a slot of `entry.lane`."""
-    return min(MAX_REPARKS, entry.reparks + (entry.lane is not None))
+    """Return how often an entry that is parked now was parked again: it was unparked for a slot of `entry.lane`, unless
+    that is the queue of its route."""
+    return min(MAX_REPARKS, entry.reparks + (entry.lane is not None and not is_route(entry.lane)))

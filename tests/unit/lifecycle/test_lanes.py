@@ -59,6 +59,7 @@ def test_parks_are_counted_up_to_their_limit() -> None:
     entry = World().facts.entries[0]
     assert count_reparks(entry) == 0, "its first park"
     assert count_reparks(entry._replace(lane="a")) == 1
+    assert count_reparks(entry._replace(lane="where:gpu=a100;target:http")) == 0, "it came from the queue of its route"
     assert count_reparks(entry._replace(lane="a", reparks=MAX_REPARKS)) == MAX_REPARKS
 
 

@@ -56,7 +56,7 @@ def sample_arguments(text: str) -> TemplateArguments:
     if "{rows}" in text or "{selects}" in text:
         columns = re.search(r"(?:INSERT INTO @\w+|AND) \((.*?)\)", text)
         assert columns
-        width = 8 if "{selects}" in text else columns[1].count(",") + 1
+        width = 10 if "{selects}" in text else columns[1].count(",") + 1
         return TemplateArguments(["1"] * width, [("1", "1")], width)
     return TemplateArguments(values, [("1", "1"), ("2", "2")])
 

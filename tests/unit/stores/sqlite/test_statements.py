@@ -52,6 +52,7 @@ SMALL = (
     "lane_slots",
     "lane_turns",
     "waiting_owners",
+    "queues",
     "lane_names",
     "streams",
 )

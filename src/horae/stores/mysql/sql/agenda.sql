@@ -110,7 +110,15 @@ SELECT
   EXISTS (SELECT 1 FROM @agenda WHERE state = 3 AND queue IN ($1)), EXISTS (SELECT 1 FROM @agenda WHERE state = 5)
 
 -- name: route_queues
-SELECT queue, MIN(due) FROM @agenda WHERE state = 5 GROUP BY queue
+-- Index skip scan: jumps from queue to queue, so the cost does not depend on the number of entries.
+WITH RECURSIVE queues (queue) AS (
+  SELECT MIN(queue) FROM @agenda WHERE state = 5
+  UNION ALL
+  SELECT (SELECT MIN(later.queue) FROM @agenda AS later WHERE later.state = 5 AND later.queue > queues.queue)
+  FROM queues WHERE queues.queue IS NOT NULL
+)
+SELECT queue, (SELECT MIN(head.due) FROM @agenda AS head WHERE head.state = 5 AND head.queue = queues.queue)
+FROM queues WHERE queue IS NOT NULL
 
 -- name: route_queues_head
 SELECT MIN(due) FROM @agenda WHERE state = 5 AND queue IN ($1)

@@ -144,7 +144,15 @@ SELECT
   EXISTS (SELECT 1 FROM @agenda WHERE state = 5)
 
 -- name: route_queues
-SELECT lane, min(due) FROM @agenda WHERE state = 5 GROUP BY lane
+-- Index skip scan: jumps from queue to queue, so the cost does not depend on the number of entries.
+WITH RECURSIVE queues (lane) AS (
+  (SELECT lane FROM @agenda WHERE state = 5 AND lane > '' ORDER BY lane LIMIT 1)
+  UNION ALL
+  SELECT (SELECT later.lane FROM @agenda AS later WHERE later.state = 5 AND later.lane > queues.lane ORDER BY later.lane LIMIT 1)
+  FROM queues WHERE queues.lane IS NOT NULL
+)
+SELECT lane, (SELECT head.due FROM @agenda AS head WHERE head.state = 5 AND head.lane = queues.lane ORDER BY head.due LIMIT 1)
+FROM queues WHERE lane IS NOT NULL
 
 -- name: route_queues_head
 SELECT min(due) FROM @agenda WHERE state = 5 AND lane = ANY ((SELECT $1::text::text[])::text[])

@@ -128,7 +128,17 @@ SELECT
   EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_queued WHERE state = 5)
 
 -- name: route_queues
-SELECT lane, min(due) FROM agenda INDEXED BY agenda_queued WHERE state = 5 GROUP BY lane
+-- Index skip scan: jumps from queue to queue, so the cost does not depend on the number of entries.
+WITH RECURSIVE queues (lane) AS (
+  SELECT (SELECT min(lane) FROM agenda INDEXED BY agenda_queued WHERE state = 5)
+  UNION ALL
+  SELECT (
+    SELECT min(agenda.lane) FROM agenda INDEXED BY agenda_queued WHERE state = 5 AND agenda.lane > queues.lane
+  )
+  FROM queues WHERE queues.lane IS NOT NULL
+)
+SELECT lane, (SELECT min(due) FROM agenda INDEXED BY agenda_queued WHERE state = 5 AND agenda.lane = queues.lane)
+FROM queues WHERE lane IS NOT NULL
 
 -- name: route_queues_head
 SELECT min(due) FROM agenda INDEXED BY agenda_queued WHERE state = 5 AND lane IN carray(?)

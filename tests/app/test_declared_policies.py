@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from horae import Horae
 from horae.clock import SystemClock
+from horae.model.gate import Gate
 from horae.model.policy import (
     DEFAULT_POLICIES,
     GUARANTEES,
@@ -43,9 +44,14 @@ DECLARED: Final[dict[str, Any]] = {
     "notify_after": 2,
     "start_within": timedelta(minutes=11),
     "notify": Notify(("ops",), ("overdue", "succeeded")),
+    "gate": Gate("function", '{"name":"exact"}', timedelta(seconds=7)),
+    "where": {"gpu": "a100"},
+    "lanes": ["press", "mail"],
 }
 """Every policy with a value other than its default in every field."""
-EXPECTED: Final = Policies(**DECLARED)
+EXPECTED: Final = Policies(**{**DECLARED, "where": (("gpu", "a100"),), "lanes": ("press", "mail")})
+MADE: Final = "press", policies_json(EXPECTED) | {"lanes": ["mail"]}
+"""The lane and the policies of a task: the first of the lanes becomes its lane."""
 
 spans = st.timedeltas(timedelta(seconds=1), timedelta(days=20))
 policies = st.builds(
@@ -73,6 +79,9 @@ policies = st.builds(
     notify=st.sampled_from(
         (None, Notify(("ops", "me"), ("overdue",)), Notify(("ops",), ("succeeded",), "{horae.result}"))
     ),
+    gate=st.sampled_from((None, Gate("command", '{"argv":["check"]}', state=False))),
+    where=st.sampled_from(((), (("gpu", "a100"), ("zone", "b")))),
+    lanes=st.sampled_from(((), ("press",), ("press", "mail"))),
 )
 
 
@@ -113,7 +122,7 @@ async def test_task_made_by_the_command_line_has_every_declared_policy(tmp_path:
         destinations.client = MessageClient(app.service.secrets, RecordingNotifier(), SystemClock())
         await destinations.put(app.who, "ops", url="json://x/")
     made = cli("add", "every 1h", "--function", "exact", "--json").json["task"]
-    assert made["policies"] == policies_json(EXPECTED)
+    assert (made["lane"], made["policies"]) == MADE
 
 
 async def test_task_made_over_http_has_every_declared_policy() -> None:
@@ -122,7 +131,7 @@ async def test_task_made_over_http_has_every_declared_policy() -> None:
         app = declaring("memory://")
         await api.service.functions.register(app.who, app._registrations())
         made = (await api.request("POST", "/v1/tasks", {"name": "x", "when": "every 1h", "function": "exact"})).json
-        assert made["policies"] == policies_json(EXPECTED)
+        assert (made["lane"], made["policies"]) == MADE
         listed = (await api.request("GET", "/v1/functions")).json["items"]
         (shown,) = [each for each in listed if each["name"] == "exact"]
         assert shown["defaults"]["policies"]["retry"]["jitter"] == "none"

@@ -56,6 +56,17 @@ async def test_repeated_call_with_a_key_makes_one_task() -> None:
         assert len((await harness.tasks.page(PERSON)).items) == 1
 
 
+async def test_messages_are_sent_once_and_read() -> None:
+    async with tools_for() as (_harness, tools):
+        for _ in range(2):
+            assert (await tools("send_message", stream="chat:1", text="hello", id="m-1"))["number"] == 1
+        page = await tools("read_messages", stream="chat:1")
+        assert [each["text"] for each in page["messages"]] == ["hello"]
+        assert "hello" in await tools.line("read_messages", stream="chat:1")
+        assert (await tools("read_messages", stream="chat:1", after=1))["messages"] == []
+        assert await tools.refused("read_messages", stream="chat:2") == "no_such_stream"
+
+
 async def test_dry_run_validates_and_writes_nothing() -> None:
     async with tools_for() as (harness, tools):
         tried = await tools("schedule_task", when="every 2h", do="breathe", dry_run=True)

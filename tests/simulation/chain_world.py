@@ -8,11 +8,12 @@ from typing import Final
 
 from horae.lifecycle.chain import FIRING_STATES
 from horae.lifecycle.plan import Draft, plan
+from horae.model.change import Facts
 from horae.model.ids import ENTROPY_BYTES, make_id
 from horae.model.origin import Origin, RootOccurrence
 from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.run import Run, RunState
-from horae.model.task import Target, Task
+from horae.model.task import Target
 from horae.schedule import After, Every, Link, Schedule
 from horae.schedule.after import Mode, On
 from tests.simulation.clients import Clients
@@ -61,11 +62,11 @@ class ChainWorld(World):
 
 def check_chains(evidence: Evidence) -> list[str]:
     """Return every contradiction between the ends of predecessors and the occurrences of their successors."""
-    tasks = {facts.task.name: facts.task for facts in evidence.facts.values()}
+    facts = {each.task.name: each for each in evidence.facts.values()}
     ends = _final_states(evidence)
     problems = [f"the integrity check found: {doubt}" for doubt in evidence.doubts]
-    for root in ends[tasks["a"].id]:
-        problems += _check_root(tasks, ends, root)
+    for root in ends[facts["a"].task.id]:
+        problems += _check_root(facts, ends, root)
     return problems
 
 
@@ -87,14 +88,17 @@ def _final_states(evidence: Evidence) -> dict[str, dict[RootOccurrence, list[Run
 
 
 def _check_root(
-    tasks: dict[str, Task], ends: dict[str, dict[RootOccurrence, list[Run]]], root: RootOccurrence
+    facts: dict[str, Facts], ends: dict[str, dict[RootOccurrence, list[Run]]], root: RootOccurrence
 ) -> list[str]:
     problems: list[str] = []
     for name, (_, mode, links) in _CHAINS.items():
-        runs = ends[tasks[name].id].get(root, [])
-        states = {task: _state_for(ends[tasks[task].id].get(root, [])) for task in links}
+        runs = ends[facts[name].task.id].get(root, [])
+        predecessors = {task: ends[facts[task].task.id].get(root, []) for task in links}
+        states = {task: _state_for(found) for task, found in predecessors.items()}
         if None in states.values():
             # A predecessor has not ended, or was not started for this root.
+            continue
+        if _has_given_up(facts[name], [run for found in predecessors.values() for run in found]):
             continue
         fired = [state in FIRING_STATES[on] for state, on in zip(states.values(), links.values(), strict=True)]
         is_expected = all(fired) if mode == "all" else any(fired)
@@ -104,6 +108,12 @@ def _check_root(
         if mode == "all" and not is_expected and len(runs) != 1:
             problems.append(f"{name} has no record for {root}, although {states}")
     return problems
+
+
+def _has_given_up(facts: Facts, predecessors: list[Run]) -> bool:
+    """Whether the task was quarantined before one of these runs ended: its links fire no more."""
+    gave_up = facts.status.ended
+    return gave_up is not None and any(run.ended is not None and run.ended >= gave_up for run in predecessors)
 
 
 def _state_for(runs: list[Run]) -> RunState | None:

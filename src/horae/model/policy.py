@@ -220,7 +220,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "notify_after": policies.notify_after,
         **({} if policies.start_within is None else {"start_within": _seconds(policies.start_within)}),
         **({} if notify is None else {"notify": notify_to_json(notify)}),
-        **({} if policies.gate is None else {"gate": _gate_to_json(policies.gate)}),
+        **({} if policies.gate is None else {"gate": gate_to_json(policies.gate)}),
         **({"where": dict(policies.where)} if policies.where else {}),
         **({"lanes": list(policies.lanes)} if policies.lanes else {}),
     }
@@ -254,17 +254,17 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
         start_within=_duration(value.get("start_within")),
         notify=_notify_from(value.get("notify")),
-        gate=_gate_from(value.get("gate")),
+        gate=gate_from_json(value.get("gate")),
         where=tuple(sorted(value.get("where", {}).items())),
         lanes=tuple(value.get("lanes", ())),
     )
 
 
-def _gate_to_json(gate: Gate) -> dict[str, Any]:
+def gate_to_json(gate: Gate) -> dict[str, Any]:
     return {"kind": gate.kind, "spec": gate.spec, "timeout": _seconds(gate.timeout), "state": gate.state}
 
 
-def _gate_from(value: Mapping[str, Any] | None) -> Gate | None:
+def gate_from_json(value: Mapping[str, Any] | None) -> Gate | None:
     if value is None:
         return None
     return Gate(value["kind"], value["spec"], timedelta(seconds=value["timeout"]), value["state"])

@@ -35,7 +35,7 @@ def _streams(request: Request, *, dry_run: bool = False) -> Streams:
     return service_for(request, dry_run=dry_run).streams
 
 
-@routes.get("", Operation("list_streams", "Message streams", "StreamPage"))
+@routes.get("", Operation("list_streams", "Message streams", "StreamPage", problems=(404,)))
 async def list_streams(
     request: Request, principal: Principal, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -48,7 +48,9 @@ async def get_stream(request: Request, principal: Principal, name: StreamName, *
     return json_response(stream_state_json(await _streams(request).get(principal, name, owner)))
 
 
-@routes.put("/{name}", Operation("put_stream", "A stream without messages, or other caps for one", "Stream"))
+@routes.put(
+    "/{name}", Operation("put_stream", "A stream without messages, or other caps for one", "Stream", problems=(404,))
+)
 async def put_stream(
     request: Request,
     principal: Principal,
@@ -96,7 +98,9 @@ async def read_messages(  # noqa: PLR0913 - each is a query parameter
 
 @routes.post(
     "/{name}/messages",
-    Operation("send_messages", "Append messages, all or none; returns their numbers", "Sent", status=201),
+    Operation(
+        "send_messages", "Append messages, all or none; returns their numbers", "Sent", status=201, problems=(404,)
+    ),
 )
 async def send_messages(
     request: Request,

@@ -12,7 +12,8 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
-from ...model.policy import Missed, Notify, RetryPolicy, notify_to_json
+from ...model.gate import Gate
+from ...model.policy import Missed, Notify, RetryPolicy, gate_from_json, gate_to_json, notify_to_json
 from ...schedule.durations import format_iso_duration
 from .task_request import NEVER, NO_OPTIONS, MissedRequest, Options, RetryRequest, read_missed_parts
 
@@ -169,6 +170,8 @@ def _value_json(value: Any) -> Any:
         return format_iso_duration(value)
     if isinstance(value, Notify):
         return notify_to_json(value)
+    if isinstance(value, Gate):
+        return gate_to_json(value)
     if isinstance(value, Missed):
         value = MissedRequest(**_with_never(value, "within"))
     elif isinstance(value, RetryPolicy):
@@ -193,6 +196,8 @@ def read_options(body: Mapping[str, Any]) -> Options:
     if isinstance(chosen.get("notify"), Mapping):
         given = chosen["notify"]
         chosen["notify"] = Notify(tuple(given["to"]), tuple(given["on"]), given.get("text", ""))
+    if isinstance(chosen.get("gate"), Mapping):
+        chosen["gate"] = gate_from_json(chosen["gate"])
     if "lanes" in chosen:
         chosen["lanes"] = tuple(chosen["lanes"])
     return Options(**chosen) if chosen else NO_OPTIONS

@@ -86,6 +86,8 @@ SHAPES: Final[dict[str, Schema]] = {
                             "runs",
                             "lines",
                             "events",
+                            "streams",
+                            "messages",
                         ),
                         "number": INTEGER,
                         "digest": nullable(TEXT),

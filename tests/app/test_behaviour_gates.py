@@ -149,28 +149,25 @@ def test_answers_that_are_no_verdict(answer: Any, words: str) -> None:
         assert run.reason is (Reason.GATE_FAILED if words else None)
 
 
-def test_gate_may_take_longer_than_the_silence_of_the_target() -> None:
-    async def slow() -> Any:
-        await asyncio.sleep(20)  # noqa: TID251 - virtual time
-        return OPEN
+async def open_slowly() -> Any:
+    await asyncio.sleep(20)  # noqa: TID251 - virtual time
+    return OPEN
 
-    world = World(slow, timeout="5s")
+
+async def work_for_an_hour() -> None:
+    await asyncio.sleep(3600)  # noqa: TID251 - virtual time
+
+
+def test_gate_may_take_longer_than_the_silence_of_the_target() -> None:
+    world = World(open_slowly, timeout="5s")
     with world.travel() as time:
         time.travel("1h1m")
         assert ledger(time, world) == ["13:00 succeeded"]
 
 
 def test_timeout_of_the_target_begins_when_the_gate_is_open() -> None:
-    async def slow() -> Any:
-        await asyncio.sleep(20)  # noqa: TID251 - virtual time
-        return OPEN
-
-    world = World(slow, timeout="5s", retries=0)
-
-    async def work() -> Any:
-        await asyncio.sleep(3600)  # noqa: TID251 - virtual time
-
-    late = world.app.task("0 * * * *", name="late", gate=world.check, timeout="5s", retries=0)(work)
+    world = World(open_slowly, timeout="5s", retries=0)
+    late = world.app.task("0 * * * *", name="late", gate=world.check, timeout="5s", retries=0)(work_for_an_hour)
     with world.travel() as time:
         time.travel("1h1m")
         (run,) = time.runs(time.run(world.app.get(late.name)))

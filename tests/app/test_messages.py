@@ -90,16 +90,16 @@ def test_what_is_committed_stays_when_the_run_fails() -> None:
         assert desk.handled == ["one", "two"]
 
 
+async def commit_and_retry(context: Context) -> None:
+    context.messages.send(CHAT, f"attempt {context.attempt}")
+    await context.commit()
+    if context.attempt == 1:
+        raise Retry("1m")
+
+
 def test_another_attempt_does_not_send_a_committed_message_again() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task("every 1h", name="greet", retries=3)
-    async def greet(context: Context) -> None:
-        context.messages.send(CHAT, f"attempt {context.attempt}")
-        await context.commit()
-        if context.attempt == 1:
-            raise Retry("1m")
-
+    app.task("every 1h", name="greet", retries=3)(commit_and_retry)
     with TimeTravel(app, START) as time:
         time.travel("65m")
         page = time.run(app.messages.read(CHAT))
@@ -124,7 +124,7 @@ def test_a_bad_message_is_refused_where_it_is_sent(text: str, code: str) -> None
     app = Horae("memory://", zone="UTC")
 
     @app.task("every 1h", name="greet", retries=0, give_up_after="never")
-    async def greet(context: Context) -> None:
+    def greet(context: Context) -> None:
         context.messages.send(CHAT, text)
 
     with TimeTravel(app, START) as time:

@@ -141,7 +141,7 @@ def test_an_absent_stream_is_refused() -> None:
         assert "There is no stream 'chat:1'" in (run.error or "")
 
 
-async def test_a_function_in_a_process_of_its_own_is_told_why_it_has_no_messages() -> None:
+async def test_function_in_a_process_of_its_own_is_refused_messages_with_the_reason() -> None:
     app = Horae("memory://", zone="UTC")
     app.task(name="isolated", isolate="process", retries=0)(message_functions.isolated)
     async with app:

@@ -125,7 +125,14 @@ def all_facts(draw: st.DrawFn) -> Facts:
         draw(task_statuses()),
         tuple(draw(st.lists(entries(task), max_size=3))),
         tuple(draw(st.lists(runs(task, tuple(LIVE_STATES)), max_size=2))),
-        tuple(draw(st.lists(st.builds(LaneUse, words, st.integers(0, 9), st.integers(0, 9)), max_size=2))),
+        tuple(
+            draw(
+                st.lists(
+                    st.builds(LaneUse, words, st.integers(0, 9), st.integers(0, 9), st.just(0), st.just(value=False)),
+                    max_size=2,
+                )
+            )
+        ),
         draw(reasons),
     )
 

@@ -68,8 +68,8 @@ def _recover_without_reason(facts: Facts, run: Run, now: datetime) -> Change:
 class _EarlyClaimant(ClaimContext):
     """Claim context whose clock is five seconds ahead."""
 
-    def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta, routes: frozenset[str] | None = None) -> Self:
-        return super().__new__(cls, node, now + timedelta(seconds=5), poll_ceiling, routes)
+    def __new__(cls, node: str, now: datetime, *others: Any) -> Self:
+        return super().__new__(cls, node, now + timedelta(seconds=5), *others)
 
 
 async def _stale_settle_is_written(

@@ -26,6 +26,7 @@ from horae.lifecycle import (
     recover,
     settle,
 )
+from horae.lifecycle import pause as pause_module
 from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
@@ -66,7 +67,7 @@ def _start_deadline_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fire, "is_too_late", lambda *_: False)
     patch.setattr(occurrence, "skip_late_starts", lambda account, _now: account)
     # The entry of the deadline would come due for ever, because nothing is skipped by it.
-    for module in (conclude, fire, control):
+    for module in (conclude, fire, pause_module):
         patch.setattr(module, "with_start_deadline", lambda _facts, change: change)
 
 

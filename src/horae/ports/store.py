@@ -257,7 +257,7 @@ class Book(Protocol):
         """Create or edit the task with this natural key; concurrent calls end with one task."""
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        """Return one task with its agenda entries and live runs."""
+        """Return one task with its agenda entries and live runs; its lanes say nothing about entries that wait in them."""
 
     async def find(self, owner: str, key: str) -> Facts | None:
         """Return one task by its natural key."""

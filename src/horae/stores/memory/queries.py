@@ -66,12 +66,12 @@ class MemoryBook:
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         with self._data.lock:
-            return self._data.facts(task_id, owner)
+            return _without_waiters(self._data.facts(task_id, owner))
 
     async def find(self, owner: str, key: str) -> Facts | None:
         with self._data.lock:
             task_id = self._data.tasks.with_key(owner, key)
-            return None if task_id is None else self._data.facts(task_id)
+            return None if task_id is None else _without_waiters(self._data.facts(task_id))
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
@@ -298,3 +298,10 @@ def _decode_rank(text: str) -> RunRank:
 
 def _stored_texts(run: Run) -> tuple[str | None, ...]:
     return run.result_json, run.error, None if run.input is None else run.input.text
+
+
+def _without_waiters(facts: Facts | None) -> Facts | None:
+    """Return the facts as readers get them: the entries that wait in a lane matter to decisions alone."""
+    if facts is None or not facts.lanes:
+        return facts
+    return facts._replace(lanes=tuple(LaneUse(lane.name, lane.limit, lane.used) for lane in facts.lanes))

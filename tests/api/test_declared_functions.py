@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from horae import Horae
 from tests.api.api_server import serve_api
 from tests.app.declared_functions import register_in
 
@@ -136,3 +137,25 @@ async def _check_function_list() -> None:
         assert (await api.get("/v1/functions/mail")).json == mail
         missing: Any = await api.get("/v1/functions/mial")
         assert (missing.status, missing.code) == (404, "no_such_function")
+
+
+async def test_short_name_of_a_gate_function_is_completed_and_an_unknown_one_is_reported() -> None:
+    async with serve_api() as api:
+        app = Horae("memory://", engine=False)
+        app.task(name="jobs.check")(check)
+        await api.service.functions.register(app.who, app._registrations())
+        body = {"name": "x", "when": "every 1h", "say": "x", "policies": {"gate": {"function": "check"}}}
+        made = (await api.request("POST", "/v1/tasks", body)).json
+        assert made["policies"]["gate"]["target"]["name"] == "jobs.check"
+        assert any("registered as 'jobs.check'" in each["message"] for each in made["warnings"])
+        edit = {"policies": {"gate": {"function": "check", "timeout": "5s"}}}
+        edited = (await api.request("PATCH", f"/v1/tasks/{made['id']}", edit)).json
+        gate = edited["policies"]["gate"]
+        assert (gate["target"]["name"], gate["timeout"]) == ("jobs.check", "PT5S")
+        unknown = {**body, "name": "y", "policies": {"gate": {"function": "nothing_like_it"}}}
+        refused = (await api.request("POST", "/v1/tasks", unknown)).json
+        assert any("'nothing_like_it'" in each["message"] for each in refused["warnings"])
+
+
+async def check() -> bool:
+    return True

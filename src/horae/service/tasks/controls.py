@@ -33,7 +33,7 @@ from .commit import AttachToChange, AuditAction, Condition, TaskWriter, changed_
 from .drafts import TaskDrafts
 from .edits import EditResult, Edits, Keep, fire_changes
 from .function_records import FormerName
-from .functions import Functions, function_of, with_function
+from .functions import Functions, function_of, gate_function_of, with_function
 from .lookup import TaskLookup
 from .quotas import check_schedule, refuse_when_used_up
 from .run_inputs import RunInputs, input_detail
@@ -81,7 +81,11 @@ class TaskControls(TaskLookup):
         """Change only the given fields. `expected` is the version that the caller has read; another one is refused."""
         principal.require_scope(Scope.WRITE)
         await self._check_references_of_edit(principal, task_id, edits)
-        if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
+        if (
+            not isinstance(edits.target, Keep)
+            or not isinstance(edits.payload, Keep)
+            or gate_function_of(edits.options) is not None
+        ):
             before = (await self.get(principal, task_id)).task
             await self._functions.check_edits(before.target, before.payload, edits)
             edits = await self._functions.complete_edits(before.target, edits)

@@ -15,6 +15,7 @@ from ...choices import Language
 from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
+from ...model.gate import Gate
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
@@ -94,11 +95,15 @@ class FunctionCatalogue(NamedTuple):
 
     def resolve(self, request: TaskRequest) -> ResolvedRequest:
         """Apply the declaration of its function to a request; refused if the arguments certainly do not fit."""
-        name = function_of(request.target)
-        if name is None or request.resolved:
+        if request.resolved:
             return ResolvedRequest(request)
+        gate_warnings = self.check_gate(request.options)
+        request = request._replace(options=self.complete_gate(request.options))
+        name = function_of(request.target)
+        if name is None:
+            return ResolvedRequest(request, (), gate_warnings)
         known = self.find(name)
-        warnings = self.check(request.target, request.payload)
+        warnings = (*self.check(request.target, request.payload), *gate_warnings)
         if known is None:
             return ResolvedRequest(request._replace(resolved=True), (), warnings)
         filled, declared = apply_defaults(request, known.registration.defaults)
@@ -109,6 +114,25 @@ class FunctionCatalogue(NamedTuple):
         name = function_of(target)
         whole = None if name is None else self.whole_name(name)
         return target if whole in (None, name) else with_function(target, str(whole))
+
+    def complete_gate(self, options: Options) -> Options:
+        """Return the options with the registered name of the gate's function."""
+        gate = options.gate
+        if not isinstance(gate, Gate):
+            return options
+        return options._replace(gate=replace(gate, spec=self.complete(Target(gate.kind, gate.spec)).spec))
+
+    def check_gate(self, options: Options) -> tuple[Advisory, ...]:
+        """Return warnings about the function of a gate."""
+        given_name = gate_function_of(options)
+        if given_name is None:
+            return ()
+        name = self.whole_name(given_name)
+        if name is None:
+            return (self._unknown(given_name),)
+        completed = () if name == given_name else (build_advisory("function_completed", name=given_name, whole=name),)
+        known = self.functions[name]
+        return completed if known.nodes else (*completed, self._not_running(known))
 
     def check(self, target: Target, payload: str) -> tuple[Advisory, ...]:
         """Return warnings about a function and its arguments; refused if the arguments certainly do not fit."""
@@ -280,7 +304,7 @@ class Functions:
 
     async def resolve(self, request: TaskRequest) -> ResolvedRequest:
         """Apply the declaration of its function to a request; reads nothing for other targets."""
-        if request.resolved or function_of(request.target) is None:
+        if request.resolved or (function_of(request.target) is None and gate_function_of(request.options) is None):
             return ResolvedRequest(request)
         try:
             resolved = (await self.load()).resolve(request)
@@ -290,16 +314,20 @@ class Functions:
 
     async def check_edits(self, target: Target, payload: str, edits: Edits) -> tuple[Advisory, ...]:
         """Return warnings for a task that gets another target or payload; refused if its arguments cannot fit."""
-        if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
-            return ()
+        has_gate = gate_function_of(edits.options) is not None
+        keeps_call = isinstance(edits.target, Keep) and isinstance(edits.payload, Keep)
         target = target if isinstance(edits.target, Keep) else edits.target
         payload = payload if isinstance(edits.payload, Keep) else edits.payload
-        if function_of(target) is None:
+        has_call = not keeps_call and function_of(target) is not None
+        if not has_call and not has_gate:
             return ()
-        return (await self.load(fresh=True)).check(target, payload)
+        catalogue = await self.load(fresh=True)
+        return (*(catalogue.check(target, payload) if has_call else ()), *catalogue.check_gate(edits.options))
 
     async def complete_edits(self, target: Target, edits: Edits) -> Edits:
         """Complete an edit with the registered name of a new function and with its declaration."""
+        if gate_function_of(edits.options) is not None:
+            edits = edits._replace(options=(await self.load()).complete_gate(edits.options))
         if isinstance(edits.target, Keep) or function_of(edits.target) is None:
             return edits
         catalogue = await self.load()
@@ -420,6 +448,12 @@ def complete_name(name: str, known: Iterable[str]) -> str | None:
 def with_function(target: Target, name: str) -> Target:
     spec = {**json.loads(target.spec), "name": name}
     return target._replace(spec=json.dumps(spec, ensure_ascii=False, separators=(",", ":")))
+
+
+def gate_function_of(options: Options) -> str | None:
+    """Return the name of the function of a gate; None without a gate, or with one of another kind."""
+    gate = options.gate
+    return function_of(Target(gate.kind, gate.spec)) if isinstance(gate, Gate) else None
 
 
 def function_of(target: Target) -> str | None:

@@ -83,7 +83,7 @@ def read_verdict(answer: Any, at: datetime, version: int | None = None) -> GateV
     """
     if not isinstance(answer, dict):
         raise NoVerdictError('it gave no verdict such as {"run": true}')
-    name = "run" if "run" in answer else "wakeAgent"
+    name = "wakeAgent" if "wakeAgent" in answer and "run" not in answer else "run"
     if not isinstance(answer.get(name), bool):
         raise NoVerdictError(f'"{name}" of its verdict is not true or false')
     state = answer.get("state")

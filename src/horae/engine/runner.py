@@ -309,16 +309,18 @@ class Runner:
 
     async def _ask_gate(self, active: ActiveRun, gate: Gate) -> GateVerdict:
         """Call the gate, or take the verdict that an earlier attempt has kept."""
+        kept = None if active.run.input is None or active.run.input.gate is None else active.run.input.gate.verdict
+        if kept is not None and (kept.state is None or not gate.state):
+            return kept._replace(state=None)
         try:
             record = await self.load_gate_state(active.run) if gate.state else None
         except StoreError as error:
             raise GateFailedError(f"its state cannot be read: {error}") from error
-        version = None if record is None else record.version
-        kept = None if active.run.input is None or active.run.input.gate is None else active.run.input.gate.verdict
-        if kept is not None:
-            # A state that is older than the stored one is dropped.
-            return kept if gate.state and kept.version == version else kept._replace(state=None)
-        return await self._call_gate(active, gate, record)
+        if kept is None:
+            return await self._call_gate(active, gate, record)
+        # A state that is older than the stored one is dropped.
+        is_current = kept.version == (None if record is None else record.version)
+        return kept if is_current else kept._replace(state=None)
 
     async def _call_gate(self, active: ActiveRun, gate: Gate, record: Record | None) -> GateVerdict:
         target = self._targets.get(gate.kind)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from horae.errors import Refusal
@@ -115,17 +116,15 @@ class GateClients(Clients):
             await self._clock.pause(900)
             await self.unblock_all()
             with suppress(Refusal):
-                now = self._clock.now()
-                await self._inner.change(
-                    self._dice.choice(self.ids), None, lambda facts, now=now: control.check_gate(facts, now)
-                )
+                check = partial(control.check_gate, now=self._clock.now())
+                await self._inner.change(self._dice.choice(self.ids), None, check)
             self._ring()
 
     async def unblock_all(self) -> None:
         for task_id in self.ids:
-            facts, now = await self._inner.facts(task_id, None), self._clock.now()
+            facts = await self._inner.facts(task_id, None)
             if facts is not None and facts.status.state is TaskState.PAUSED:
-                await self._inner.change(task_id, None, lambda facts, now=now: control.resume(facts, now))
+                await self._inner.change(task_id, None, partial(control.resume, now=self._clock.now()))
 
 
 class GateWorld(World):

@@ -57,7 +57,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "retry-report": "retried refused left dry_run",
     "run": (
         "id task_id task owner state reason because origin root parents planned planned_local zone due attempt started "
-        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error"
+        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error idle"
     ),
     "run-chain": "root links cut",
     "secret": "name owner updated agents",

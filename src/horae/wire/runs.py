@@ -9,6 +9,7 @@ from typing import Any
 from ..choices import Language
 from ..lifecycle.explain import Explanation, Verdict
 from ..model.events.trace_context import trace_id
+from ..model.idle import IdleRun, YieldKind, describe_yield
 from ..model.origin import ChainPlace, RootOccurrence
 from ..model.reason import Reason, describe_reason
 from ..model.run import Origin, Run, RunState, Span
@@ -60,6 +61,30 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "result": result_of(run),
         "error": run.error,
     }
+
+
+def idle_json(idle: IdleRun | None, language: Language = "en") -> dict[str, Any] | None:
+    """Encode the idle state of a run; None: it is not idle."""
+    if idle is None:
+        return None
+    reason = idle.yield_reason
+    return {
+        "since": utc(idle.since),
+        "yield_requested": None
+        if reason is None
+        else {"kind": reason.kind.value, "lane": reason.lane, "because": describe_yield(reason, language)},
+    }
+
+
+def read_idle(data: Mapping[str, Any]) -> IdleRun | None:
+    """Decode the idle state of a run; the priority of its task is not part of it."""
+    idle = data.get("idle")
+    if idle is None:
+        return None
+    asked = idle["yield_requested"]
+    kind, lane = (None, "") if asked is None else (YieldKind(asked["kind"]), asked["lane"])
+    since = parse_instant(idle["since"])
+    return IdleRun(lane, data["id"], data["task_id"], data["owner"], 0, data["node"] or "", since, 0, kind)
 
 
 def read_run(data: Mapping[str, Any]) -> Run:

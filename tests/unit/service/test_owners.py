@@ -133,6 +133,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "idle"): lambda harness, ask: harness.runs.idle(BOB, ask),
     (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
     (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),

@@ -161,6 +161,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.READ, lambda harness, who, things: harness.explanations.explain(who, things.task, None)
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
+    (Runs, "idle"): _runs(Scope.READ, lambda runs, who, run: runs.idle(who, run)),
     (Runs, "chain"): _runs(Scope.READ, lambda runs, who, run: runs.chain(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),

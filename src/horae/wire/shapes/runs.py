@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.idle import YieldKind
 from ...model.reason import Reason
 from ...model.run import Origin, RunState
 from .notation import (
@@ -69,7 +70,19 @@ RUN: Final = closed(
         "input": nullable(RUN_INPUT),
         "result": {"description": "Any JSON; text where it was cut."},
         "error": nullable(TEXT),
-    }
+        "idle": or_null(
+            closed(
+                {
+                    "since": INSTANT,
+                    "yield_requested": or_null(
+                        closed({"kind": choice(*YieldKind), "lane": nullable(TEXT), "because": TEXT})
+                    ),
+                }
+            )
+        )
+        | {"description": "Of a run that is read alone: since when it is idle in its lanes, and why it should yield."},
+    },
+    optional=("idle",),
 )
 
 LINE: Final = closed(

@@ -240,6 +240,8 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Lanes, "all"): lambda harness: harness.service.lanes.all(BOB),
     (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
     (Lanes, "queues"): lambda harness: harness.service.lanes.queues(BOB),
+    (Lanes, "statuses"): lambda harness: harness.service.lanes.statuses(BOB),
+    (Lanes, "show"): lambda harness: harness.service.lanes.show(BOB, "ada/garden"),
     (Lanes, "queued"): lambda harness: harness.service.lanes.queued(BOB, "ada/garden"),
     (Agents, "page"): lambda harness: harness.service.agents.page(BOB),
     (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),

@@ -114,6 +114,12 @@ class Data:
             self.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
             self.lane_turns.write(lane, entry.owner)
 
+    def drop_unused_lane_turns(self) -> None:
+        """Forget the last owner of each lane that has no run and no entry that waits."""
+        for lane in tuple(self.lane_turns.all_keys()):
+            if not self.slots_in_use(lane) and not self.entries.has_parked(lane) and not self.entries.offered(lane):
+                self.lane_turns.write(lane, None)
+
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
         if task is None or owner not in (None, task.owner):

@@ -39,6 +39,14 @@ RUN_INPUT: Final = closed(
     },
     required=(),
 ) | {"minProperties": 1, "maxProperties": 1}
+IDLE: Final = or_null(
+    closed(
+        {
+            "since": INSTANT,
+            "yield_requested": or_null(closed({"kind": choice(*YieldKind), "lane": nullable(TEXT), "because": TEXT})),
+        }
+    )
+)
 RUN: Final = closed(
     {
         "id": RUN_ID,
@@ -70,19 +78,11 @@ RUN: Final = closed(
         "input": nullable(RUN_INPUT),
         "result": {"description": "Any JSON; text where it was cut."},
         "error": nullable(TEXT),
-        "idle": or_null(
-            closed(
-                {
-                    "since": INSTANT,
-                    "yield_requested": or_null(
-                        closed({"kind": choice(*YieldKind), "lane": nullable(TEXT), "because": TEXT})
-                    ),
-                }
-            )
-        )
-        | {"description": "Of a run that is read alone: since when it is idle in its lanes, and why it should yield."},
-    },
-    optional=("idle",),
+        "idle": IDLE
+        | {
+            "description": "Since when it is idle in its lanes, and why it should yield; null also in lists, which do not read it."
+        },
+    }
 )
 
 LINE: Final = closed(

@@ -20,6 +20,8 @@ from horae.model.idle import (
     YieldKind,
     YieldReason,
     YieldRequest,
+    describe_yield,
+    idle_run_of,
     idle_runs_of,
     record_writes,
     yield_request_of,
@@ -126,3 +128,25 @@ def test_reason_to_yield_names_the_lane() -> None:
     assert str(ASKED.yield_reason) == "other_owner: press"
     assert IDLE.yield_reason is None
     assert IDLE.since + timedelta(0) == NOON
+
+
+def test_idle_state_of_a_run_comes_from_the_records_of_its_lanes() -> None:
+    records = [
+        record_writes("press", None, {}, {"run_1": IDLE, "run_2": IDLE._replace(run_id="run_2")})[-1].record,
+        record_writes("oven", None, {}, {"run_1": ASKED._replace(lane="oven", place=1)})[-1].record,
+        None,
+    ]
+    asked = idle_run_of("run_1", records)
+    assert asked is not None
+    assert asked.yield_reason == YieldReason(YieldKind.OTHER_OWNER, "oven")
+    assert idle_run_of("run_2", records) == IDLE._replace(run_id="run_2")
+    assert idle_run_of("run_3", records) is None
+
+
+@pytest.mark.parametrize("kind", YieldKind)
+def test_reasons_to_yield_are_described_in_both_languages(kind: YieldKind) -> None:
+    reason = YieldReason(kind, None if kind is YieldKind.NODE_STOPPING else "press")
+    english, chinese = describe_yield(reason), describe_yield(reason, "zh")
+    assert english.startswith("asked to yield: ")
+    assert chinese.startswith("已请求让出：")
+    assert ("press" in english, "press" in chinese) == (reason.lane is not None,) * 2

@@ -31,12 +31,14 @@ from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.events.event import Event, EventKind
+from horae.model.lane import LaneUse
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Run, RunState
 from horae.model.task import Task, TaskStatus
 from horae.ports.store import Claim, Claimed
 from horae.stores.memory.agenda import MemoryAgenda
 from horae.stores.memory.data import Data
+from horae.stores.memory.entries import Entries
 from horae.stores.memory.event_reader import MemoryFeed
 from horae.stores.memory.events import Events
 from horae.stores.memory.queries import MemoryBook
@@ -82,6 +84,19 @@ def _lanes_not_counted(patch: pytest.MonkeyPatch) -> None:
     for module in (fire, occurrence):
         patch.setattr(module, "full_lane", lambda _facts, _entry: None)
     patch.setattr(fire, "fast_claim", lambda *_: None)
+
+
+def _turns_not_taken(patch: pytest.MonkeyPatch) -> None:
+    first_parked = Entries.first_parked
+
+    def first_by_priority(self: Entries, lane: str, most: int, _last_owner: str) -> list[Entry]:
+        return self.parked(lane)[: max(0, most)] if most > 0 else first_parked(self, lane, most, "")
+
+    patch.setattr(Entries, "first_parked", first_by_priority)
+
+
+def _newcomers_overtake(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(LaneUse, "is_taken", property(lambda self: self.is_full))
 
 
 def _token_not_checked(patch: pytest.MonkeyPatch) -> None:
@@ -312,6 +327,8 @@ DEFECTS: Final = (
     Defect("retries never count as running", frozenset({"6"}), _retries_never_count),
     Defect("start_within is ignored", frozenset({"start"}), _start_deadline_ignored),
     Defect("lanes are not counted", frozenset({"6"}), _lanes_not_counted),
+    Defect("two turns of one owner in a row", frozenset({"turn"}), _turns_not_taken),
+    Defect("a newcomer overtakes a waiter", frozenset({"turn"}), _newcomers_overtake),
     Defect("a stale token is accepted", frozenset({"5"}), _token_not_checked),
     Defect("an ended run ends again", frozenset({"5", "7"}), _ends_are_not_final),
     Defect("missed instants are dropped", frozenset({"3"}), _missed_are_dropped),

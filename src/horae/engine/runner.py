@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 from ..clock import Clock
@@ -12,6 +13,7 @@ from ..errors import Refusal, StoreError
 from ..model.accounts.account import agent_of
 from ..model.effective_payload import with_input
 from ..model.gate import Gate, GateVerdict
+from ..model.idle import YieldReason
 from ..model.limits import NOTE_CHARACTERS, to_storable
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
 from ..model.placeholders import TemplateTask, fill_placeholders
@@ -34,6 +36,7 @@ from .active_run import (
     unknown_target_outcome,
 )
 from .gate_call import GateCall, GateFailedError, verdict_of_outcome
+from .idle_report import IdleReport
 from .journal_writer import JournalWriter
 from .previous import NO_PREVIOUS
 from .settler import Settler
@@ -150,6 +153,15 @@ class Runner:
         active = self._active.get(run_id)
         if active is not None and active.end_reason is None:
             active.request_end(reason)
+
+    def request_yield(self, run_id: str, since: datetime, reason: YieldReason) -> None:
+        """Ask an active run that is idle since that instant to yield. Requests are repeated with every renewal."""
+        active = self._active.get(run_id)
+        if active is not None:
+            active.request_yield(since, reason)
+
+    def new_idle_report(self, active: ActiveRun) -> IdleReport:
+        return IdleReport(self._store, self.clock, active, lambda: self._active.get(active.run.id) is active)
 
     async def wait_idle(self) -> None:
         """Wait until no run is active."""

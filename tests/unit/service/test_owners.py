@@ -133,6 +133,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "idle"): lambda harness, ask: harness.runs.idle(BOB, ask),
     (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
     (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
@@ -239,6 +240,8 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Lanes, "all"): lambda harness: harness.service.lanes.all(BOB),
     (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
     (Lanes, "queues"): lambda harness: harness.service.lanes.queues(BOB),
+    (Lanes, "statuses"): lambda harness: harness.service.lanes.statuses(BOB),
+    (Lanes, "show"): lambda harness: harness.service.lanes.show(BOB, "ada/garden"),
     (Lanes, "queued"): lambda harness: harness.service.lanes.queued(BOB, "ada/garden"),
     (Agents, "page"): lambda harness: harness.service.agents.page(BOB),
     (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),

@@ -161,6 +161,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.READ, lambda harness, who, things: harness.explanations.explain(who, things.task, None)
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
+    (Runs, "idle"): _runs(Scope.READ, lambda runs, who, run: runs.idle(who, run)),
     (Runs, "chain"): _runs(Scope.READ, lambda runs, who, run: runs.chain(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),
@@ -318,6 +319,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (SecretVault, "names"): Call(Scope.READ, lambda harness, who, _: harness.service.secrets.names(who), owned=False),
     (Lanes, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.all(who), owned=False),
     (Lanes, "queues"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queues(who), owned=False),
+    (Lanes, "statuses"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.statuses(who), owned=False),
+    (Lanes, "show"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.show(who, "x"), owned=False),
     (Lanes, "queued"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queued(who, "x"), owned=False),
     (Agents, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.agents.page(who), owned=False),
     (Approvals, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.approvals.page(who), owned=False),

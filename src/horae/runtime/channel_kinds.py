@@ -19,6 +19,7 @@ ENTRY_POINTS: Final = "horae.channels"
 _BUILT_IN: Final = {
     "slack": "slack:SLACK",
     "telegram": "telegram:TELEGRAM",
+    "whatsapp": "whatsapp:WHATSAPP",
     "xmpp": "xmpp:XMPP",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
+from ...errors import Refusal
 from ...ports.channel import AsgiReceive, AsgiSend, Scope
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
@@ -66,7 +67,11 @@ async def serve_webhook(
         await _respond(send, body)
     elif body is not None:
         request = WebhookRequest(method, _read_query(scope.get("query_string", b"")), headers, body)
-        await _respond(send, await answer(request))
+        try:
+            await _respond(send, await answer(request))
+        except Refusal:
+            # A secret cannot be read now: nothing can be checked.
+            await _respond(send, NOT_READY)
 
 
 async def _read_body(receive: AsgiReceive, length: str, max_bytes: int) -> bytes | WebhookAnswer | None:

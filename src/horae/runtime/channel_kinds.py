@@ -17,6 +17,7 @@ from ..settings import Settings
 
 ENTRY_POINTS: Final = "horae.channels"
 _BUILT_IN: Final = {
+    "feishu": "feishu:FEISHU",
     "slack": "slack:SLACK",
     "telegram": "telegram:TELEGRAM",
     "whatsapp": "whatsapp:WHATSAPP",

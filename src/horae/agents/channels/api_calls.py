@@ -18,6 +18,8 @@ from .reconnect import SessionEnded
 from .refusals import refuse
 
 CALL_TIMEOUT: Final = 20.0
+LOOKUP_TIMEOUT: Final = 2.0
+"""Of the name of a sender: the service repeats an event that is not confirmed within three seconds."""
 RETRY_AFTER: Final = timedelta(seconds=5)
 """Delay after a failure for which the service names none."""
 MAX_RETRY_AFTER: Final = timedelta(days=1)
@@ -69,8 +71,14 @@ class ApiCalls:
         self._client = Client(networks)
         check_url(self.base_url, networks)
 
-    async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> ApiReply:
-        return await self._call("GET", path, headers or {}, None, CALL_TIMEOUT)
+    async def get(
+        self,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = CALL_TIMEOUT,  # noqa: ASYNC109 - see below
+    ) -> ApiReply:
+        return await self._call("GET", path, headers or {}, None, timeout)
 
     async def post(
         self,

@@ -28,7 +28,7 @@ from ...ports.channel import (
     Sent,
 )
 from ...ports.text_parts import TextLimit
-from .api_calls import RETRY_AFTER, ApiCalls, ApiReply, ServiceUnreachable
+from .api_calls import CALL_TIMEOUT, LOOKUP_TIMEOUT, RETRY_AFTER, ApiCalls, ApiReply, ServiceUnreachable
 from .channel_settings import ChannelSettings, StoredSecret
 from .fields import instant, table, tables
 from .fields import text as text_at
@@ -141,9 +141,11 @@ class SlackChannel:
     async def aclose(self) -> None:
         await self._calls.close()
 
-    async def _call(self, method: str, body: Mapping[str, Any], token: StoredSecret) -> ApiReply:
+    async def _call(
+        self, method: str, body: Mapping[str, Any], token: StoredSecret, seconds: float = CALL_TIMEOUT
+    ) -> ApiReply:
         headers = {"Authorization": f"Bearer {await token.read()}"}
-        return await self._calls.post(f"/{method}", body, headers=headers)
+        return await self._calls.post(f"/{method}", body, headers=headers, timeout=seconds)
 
     async def _receive(self, intake: Intake, report: ConnectionReport, previous: list[WebSocket]) -> None:
         """Receive until Slack asks for a new connection; the old one stays open until the new one works."""
@@ -215,7 +217,7 @@ class SlackChannel:
         """Return the name that Slack shows for a user; the id where it cannot be looked up."""
         if user not in self._names and user.startswith(("U", "W")):
             try:
-                reply = await self._call("users.info", {"user": user}, self._bot_token)
+                reply = await self._call("users.info", {"user": user}, self._bot_token, LOOKUP_TIMEOUT)
             except ServiceUnreachable:
                 return user
             found = table(reply.document, "user")

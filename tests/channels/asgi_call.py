@@ -32,7 +32,7 @@ async def call_webhook(
     async def send(event: dict[str, Any]) -> None:
         events.append(event)
 
-    raw = [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()]
     scope = {"type": "http", "method": method, "path": "/", "query_string": query.encode(), "headers": raw}
     await channel.webhook(scope, receive, send)
     if not events:

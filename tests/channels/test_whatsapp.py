@@ -187,3 +187,10 @@ async def test_typing_answers_the_newest_message(service: WhatsAppChats) -> None
         await channel.typing(PERSON)
     assert [mark["message_id"] for mark in service.server.marks] == [written]
     assert service.server.marks[0]["typing_indicator"] == {"type": "text"}
+
+
+@pytest.mark.parametrize("length", ["²", "-1", "1e9", "9" * 30, "x"])
+async def test_odd_length_of_a_body_does_no_harm(service: WhatsAppChats, length: str) -> None:
+    async with connected(service, RecordingListener()):
+        answer = await call_webhook(service.channel, "POST", b"{}", headers={"Content-Length": length} | sign(b"{}"))
+    assert answer.status in {200, 413}

@@ -76,7 +76,7 @@ async def serve_webhook(
 
 async def _read_body(receive: AsgiReceive, length: str, max_bytes: int) -> bytes | WebhookAnswer | None:
     """Return the body; None if the client has gone."""
-    if length.isdigit() and (len(length) > 12 or int(length) > max_bytes):
+    if length.isdecimal() and (len(length) > 12 or int(length) > max_bytes):
         return _TOO_LARGE
     body = bytearray()
     while True:

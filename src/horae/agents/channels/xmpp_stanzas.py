@@ -137,7 +137,7 @@ def _body(element: Element) -> str:
         part = fallback.find(_FALLBACK_BODY)
         if fallback.get("for") == "urn:xmpp:reply:0" and part is not None:
             start, end = part.get("start", "0"), part.get("end", "0")
-            if start.isdigit() and end.isdigit() and len(start) < 7 and len(end) < 7 and int(start) <= int(end):
+            if start.isdecimal() and end.isdecimal() and len(start) < 7 and len(end) < 7 and int(start) <= int(end):
                 return text[: int(start)] + text[int(end) :]
     return text
 

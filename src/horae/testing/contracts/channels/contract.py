@@ -220,9 +220,9 @@ class ChannelContract:
         await listener.wait_connected()
         connection.cancel()
         done, _ = await asyncio.wait([connection], timeout=1)
+        await channel.aclose()
         assert done
         assert connection.cancelled()
-        await channel.aclose()
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         own = [task for task in others if "horae.agents.channels" in repr(task)]
         assert own == []

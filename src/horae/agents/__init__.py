@@ -1,0 +1,1 @@
+"""Agents: chat channels, runtimes, turns (see docs/decisions/0053-agents.md)."""

@@ -273,9 +273,11 @@ CATALOGUE: Final = RefusalCatalogue(
         "unknown_predecessor": RefusalEntry(
             InvalidTask,
             "There is no task '{task}' to run after.",
-            "Name a task of the same owner by its id, its key or its name; `horae ls` lists them.",
+            "Name a task of the same owner by its id, its key or its name; `horae ls` lists them. "
+            "After a colon the command line takes how it must end: succeeded, failed or ended.",
             "没有可在其后运行的任务“{task}”。",
-            "请用 ID、键或名称指定同一所有者的任务;`horae ls` 会列出它们。",
+            "请用 ID、键或名称指定同一所有者的任务;`horae ls` 会列出它们。"
+            "命令行在冒号后写明它应如何结束:succeeded、failed 或 ended。",
         ),
         "chain_cycle": RefusalEntry(
             InvalidTask,

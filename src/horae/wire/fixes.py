@@ -33,6 +33,8 @@ FIXES: Final[dict[str, Message]] = {
     "definition": Message("see how it is defined", "查看它的定义"),
     "retry_allowed": Message("try it again, after the node was restarted", "节点重新启动后再试一次"),
     "resume": Message("let it go on", "恢复任务"),
+    "after": Message("let it run after another task", "让它在另一个任务之后运行"),
+    "resume_changed": Message("let it go on, after that change", "更改之后恢复任务"),
     "declare_again": Message("declare its function again, then start its node", "重新声明其函数,然后启动其节点"),
     "cancel_orphan": Message("end it, where its function is gone for good", "若其函数不再需要,结束该任务"),
     "approve": Message("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
@@ -100,6 +102,12 @@ def fixes_for(
     pause = why.facts.status.pause
     if pause is not None and pause.cause is PauseCause.ORPHANED:
         return tuple(_for_orphan(why, name, start))
+    if pause is not None and pause.cause is PauseCause.PREDECESSOR_DELETED:
+        # Resumed without a predecessor, it would never start.
+        return (
+            Fix(f"horae edit {name} --after TASK", FIXES["after"]),
+            Fix(f"horae resume {name}", FIXES["resume_changed"]),
+        )
     refused = _REFUSED.get(why.facts.status.state, frozenset())
     if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts, why.explanation.verdict):
         fixes = (*_for_function(why, name), *_for_node(why, start))

@@ -15,6 +15,7 @@ from horae.model.entry import EntryKind, EntryState
 from horae.model.events.trace_context import trace_id, traceparent
 from horae.model.origin import NO_SUCCESSORS, ChainPlace, Origin, RootOccurrence
 from horae.model.outcome import Cancelled, Failed, Skipped, Succeeded, TimedOut
+from horae.model.pauses import pause_note
 from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import RunState
@@ -293,7 +294,9 @@ def test_a_deleted_predecessor_pauses_an_active_task() -> None:
     deleted = World().task
     world.apply(lose_predecessor(world.facts, deleted, world.now))
     assert world.status.pause is not None
-    assert (world.status.pause.cause, world.status.pause.note) == (PauseCause.PREDECESSOR_DELETED, "a task")
+    assert world.status.pause.cause is PauseCause.PREDECESSOR_DELETED
+    assert pause_note(world.status.pause, "en") == "predecessor deleted: a task"
+    assert pause_note(world.status.pause, "zh") == "前置任务已删除：a task"
     assert lose_predecessor(world.facts, deleted, world.now) == NOTHING
 
 

@@ -231,9 +231,10 @@ CATALOGUE: Final = RefusalCatalogue(
         "one_input": RefusalEntry(
             InvalidTask,
             "The input of a run is either a payload or a merge patch.",
-            "Give one of the two: 'replace' (the payload) or 'merge' (a merge patch).",
+            "Give one of the two: the payload ('replace' in JSON, --input on the command line), "
+            "or a merge patch ('merge', --merge).",
             "运行的输入要么是负载,要么是合并补丁。",
-            "请给出二者之一:replace(负载)或 merge(合并补丁)。",
+            "请给出二者之一:负载(JSON 中为 replace,命令行为 --input),或合并补丁(merge、--merge)。",
         ),
         "input_too_large": RefusalEntry(
             InvalidTask,

@@ -15,6 +15,7 @@ from ..model.accounts.account import agent_of
 from ..model.change import Facts
 from ..model.lane import agent_of_lane, owner_lane
 from ..model.node_labels import has_labels, label_options
+from ..model.origin import Origin
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import PauseCause, TaskState
@@ -220,7 +221,10 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
     if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.block_reason is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _RUNNABLE_LATER:
-        yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
+        # Only the schedule has an occurrence at that instant: a requested or chained one cannot be backfilled.
+        is_scheduled = found.run is None or found.run.origin is Origin.SCHEDULED
+        as_of = Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
+        yield as_of if is_scheduled else Fix(f"horae run {name}", FIXES["run"])
     if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):
         yield Fix(f"horae edit {name} --missed 'latest within 7d'", FIXES["make_up"])
     if found.reason is Reason.START_DEADLINE:

@@ -349,6 +349,13 @@ WATCHING_FROM: Final = Message(
 )
 WATCHING: Final = Message("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
 STATES: Final[dict[str, Message]] = {state: Message(state, chinese) for state, chinese in CHINESE_STATE_NAMES.items()}
+LINK_ENDS: Final[dict[str, Message]] = {
+    "succeeded": Message("succeeded", "成功后"),
+    "failed": Message("failed", "失败后"),
+    "ended": Message("ended", "结束后"),
+}
+"""Ends of a predecessor that start a task, in the tree of a chain."""
+LINK_MODES: Final[dict[str, Message]] = {"any": Message(" (any)", "(任一)"), "all": Message(" (all)", "(全部)")}
 PAUSE_CAUSES: Final[dict[str, Message]] = {
     "awaiting_approval": Message("needs approval", "待批准"),
     "agent_stopped": Message("agent stopped", "智能体已停止"),

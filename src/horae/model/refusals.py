@@ -455,6 +455,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "第 {attempt} 次尝试正等到 {at},视为正在运行,而重叠策略不允许再启动一次。",
             "请等待它,或让它立即开始:“horae retry {id}”。若 retry.superseded_by_next 为 true,它就不算在运行。",
         ),
+        "no_gate": RefusalEntry(
+            InvalidTask,
+            "The task '{name}' has no gate to check.",
+            "Give it one with 'horae edit {id} --gate ...', for example --gate 'command check-mail'.",
+            "任务“{name}”没有可检查的门控。",
+            "用“horae edit {id} --gate ...”为它设置,例如 --gate 'command check-mail'。",
+        ),
         "run_requested": RefusalEntry(
             Conflict,
             "A run of the task was requested already and waits to start since {since}: {id}.",

@@ -243,6 +243,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "--input 和 --merge 只用于单个任务的运行。",
             "请指定一个任务:horae run TASK --merge JSON。",
         ),
+        "gate_of_one_task": RefusalEntry(
+            BadUsage,
+            "--gate-only asks the gate of one task, now.",
+            "Name one task, without --as-of: horae run TASK --gate-only.",
+            "--gate-only 只立即检查单个任务的门控。",
+            "请指定一个任务,不带 --as-of:horae run TASK --gate-only。",
+        ),
+        "gate_not_checked": RefusalEntry(
+            AwaitedRunFailed,
+            "The gate gave no verdict. {error}",
+            "See what it printed: horae logs {id}",
+            "门控没有给出结论。{error_zh}",
+            "查看它的输出：horae logs {id}",
+        ),
         "wait_timed_out": RefusalEntry(
             WaitTimedOut,
             "Nothing has ended within {seconds} s; it may still.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def test_input_file_is_read_as_it_was_written(text: str) -> None:
 def test_every_chunking_gives_the_same_results(parts: list[bytes], cuts: list[int]) -> None:
     output = b"".join(parts)
     places = [0, *sorted(min(cut, len(output)) for cut in cuts), len(output)]
-    chunks = [output[start:end] for start, end in zip(places, places[1:], strict=False)]
+    chunks = [output[start:end] for start, end in pairwise(places)]
     assert parse(*chunks) == parse(output)
 
 

@@ -37,6 +37,8 @@ _MS_REMOUNT: Final = 32
 _MS_BIND: Final = 4096
 _MS_REC: Final = 16384
 _MS_PRIVATE: Final = 1 << 18
+_S_IFMT: Final = 0o170000
+_S_IFLNK: Final = 0o120000
 _STAGE: Final = "/tmp"  # noqa: S108 - a new tmpfs of this process's own mount namespace
 _POLL_MS: Final = 1_000
 _TICK_MS: Final = 20
@@ -236,7 +238,8 @@ def _stage(mounts: list[list[Any]]) -> None:
 def _open_without_links(path: str) -> int:
     """Open the path itself: it was canonical when it was checked, and a link in it now is an attack."""
     descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    if os.readlink(f"/proc/self/fd/{descriptor}") != path:
+    is_link = os.fstat(descriptor).st_mode & _S_IFMT == _S_IFLNK
+    if is_link or os.readlink(f"/proc/self/fd/{descriptor}") != path:
         raise OSError(40, "the path has a symbolic link", path)
     return descriptor
 

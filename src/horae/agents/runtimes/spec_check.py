@@ -14,7 +14,7 @@ from ...ports.runtime import MIB, RuntimeSpec
 from ..refusals import CATALOGUE
 
 INSTALL_VARIABLE: Final = "HORAE_INSTALL"
-RUN_VARIABLE: Final = "HORAE_RUN"
+RUN_VARIABLE: Final = "HORAE_RUN_ID"
 DEFAULT_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 _INSTALL: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,39}")
 _RUN: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}")

@@ -54,14 +54,14 @@ class RuntimeExecutionContract(RuntimeCase):
         assert (done.exit.code, done.stdout) == (0, b"bye\n")
 
     async def test_only_the_given_environment_is_passed(self, harness: RuntimeHarness) -> None:
-        os.environ["HORAE_TEST_OF_THE_HOST"] = "1"
+        os.environ["COLOUR_OF_THE_HOST"] = "1"
         try:
             done = await harness.run(
                 "import os; print(sorted(os.environ), os.environ['COLOUR'])", environment={"COLOUR": "a b='c"}
             )
         finally:
-            del os.environ["HORAE_TEST_OF_THE_HOST"]
-        assert b"HORAE_TEST_OF_THE_HOST" not in done.stdout
+            del os.environ["COLOUR_OF_THE_HOST"]
+        assert b"COLOUR_OF_THE_HOST" not in done.stdout
         assert done.stdout.endswith(b" a b='c\n")
 
     async def test_missing_program_is_an_error(self, harness: RuntimeHarness) -> None:
@@ -164,7 +164,7 @@ class RuntimeExecutionContract(RuntimeCase):
             {"directory": "relative"},
             {"directory": "/a/../b"},
             {"environment": {"A=B": "x"}},
-            {"environment": {"HORAE_RUN": "other"}},
+            {"environment": {"HORAE_RUN_ID": "other"}},
             {"mounts": [Mount(folder, "relative")]},
             {"mounts": [Mount(folder, "/")]},
             {"mounts": [Mount(folder, "/usr/bin")]},

@@ -69,6 +69,7 @@ class RuntimeHarness:
         self.patience = case.patience
         self.socket = folder / "line.sock"
         self._connections: asyncio.Queue[AgentConnection] = asyncio.Queue()
+        self._writers: list[asyncio.StreamWriter] = []
         self._server: asyncio.Server | None = None
 
     async def open(self) -> Self:
@@ -79,6 +80,8 @@ class RuntimeHarness:
     async def close(self) -> None:
         assert self._server is not None
         self._server.close()
+        for writer in self._writers:
+            writer.close()
 
     def directory(self, name: str) -> Path:
         """Create a directory that agents may write to when it is mounted writable."""
@@ -130,6 +133,7 @@ class RuntimeHarness:
         process.close_input()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
         self._connections.put_nowait(AgentConnection(reader, writer))
 
 

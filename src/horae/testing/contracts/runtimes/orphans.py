@@ -90,7 +90,7 @@ async def _wait_for_process(pid: int) -> None:
 
 def _launcher(install: str, run: str) -> int:
     """Return the process of the launcher, which has installation and run as arguments."""
-    marks = {f"HORAE_INSTALL={install}".encode(), f"HORAE_RUN={run}".encode()}
+    marks = {f"HORAE_INSTALL={install}".encode(), f"HORAE_RUN_ID={run}".encode()}
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = file.read_bytes().split(b"\0")

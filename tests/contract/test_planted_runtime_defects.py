@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 import pytest
@@ -21,8 +20,9 @@ from horae.agents.runtimes.process import ProcessRuntime
 from horae.agents.runtimes.supervised import LaunchRequest, SupervisedProcess
 from horae.ports.runtime import Exit, Runtime, RuntimeSpec
 from horae.testing.contracts.runtimes import RuntimeCase, RuntimeContract, RuntimeIsolationContract
-from tests.deploy.base_image import lay_out
 from tests.servers.programs import program
+
+from .python_root import python_root
 
 
 class Defective(BubblewrapRuntime):
@@ -185,11 +185,7 @@ class DefectContract(RuntimeContract, RuntimeIsolationContract):
 @pytest.fixture(scope="module", autouse=True)
 def _root() -> Iterator[None]:
     program("bwrap", package="bubblewrap")
-    with TemporaryDirectory(prefix="horae-") as name:
-        folder = Path(name).resolve()
-        folder.chmod(0o755)
-        DefectContract.root = folder / "root"
-        lay_out(DefectContract.root, [])
+    with python_root() as DefectContract.root:
         yield
 
 

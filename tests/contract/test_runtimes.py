@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import pytest
@@ -18,53 +17,39 @@ from horae.testing.contracts.runtimes import (
     RuntimeIsolationContract,
     RuntimeLimitsContract,
 )
-from tests.deploy.base_image import lay_out
 from tests.deploy.podman import Podman
 from tests.servers.programs import program
 
+from .python_root import python_root
 from .runtime_host import open_runtime
 
 HOST = Path(__file__).with_name("runtime_host.py")
 
 
-class SharedRoot:
-    """A root file system with Python, for podman and bubblewrap; and podman's own folders."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root = folder / "root"
-        lay_out(self.root, [])
-        folder.chmod(0o755)
-        self.podman = Podman()
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"root": str(self.root), "options": list(self.podman.options)}
-
-
 @pytest.fixture(scope="module", autouse=True)
-def shared_root() -> Iterator[None]:
+def _shared_root() -> Iterator[None]:
     program("bwrap", package="bubblewrap")
-    with TemporaryDirectory(prefix="horae-") as folder, pytest.MonkeyPatch.context() as patch:
-        made = SharedRoot(Path(folder).resolve())
-        patch.setenv("CONTAINERS_CONF", str(made.podman.settings))
-        RealRuntime.shared = made
+    podman = Podman()
+    with python_root() as root, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONTAINERS_CONF", str(podman.settings))
+        RealRuntime.settings = {"root": str(root), "options": list(podman.options)}
         yield
-        made.podman.clean()
+        podman.clean()
 
 
 class RealRuntime(RuntimeCase):
-    shared: ClassVar[SharedRoot]
+    settings: ClassVar[dict[str, Any]]
     kind: ClassVar[str]
     more: ClassVar[dict[str, Any]] = {}
 
     def runtime(self, install: str) -> Runtime:
-        return open_runtime(self.kind, install, self.shared.settings | self.more)
+        return open_runtime(self.kind, install, self.settings | self.more)
 
     def python(self) -> Sequence[str]:
         return ("python3",)
 
     def host_command(self, install: str, run: str, socket: Path) -> Sequence[str]:
-        settings = json.dumps(self.shared.settings | self.more)
+        settings = json.dumps(self.settings | self.more)
         return (sys.executable, str(HOST), self.kind, install, run, str(socket), settings, *self.python())
 
 

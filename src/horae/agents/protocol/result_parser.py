@@ -20,8 +20,11 @@ from .result import (
 )
 
 _ENDS: Final = {START_MARKER: END_MARKER, NANOCLAW_START_MARKER: NANOCLAW_END_MARKER}
-_KEPT_LINE_BYTES: Final = 256
-"""Of a line outside of a result: a marker and white space around it."""
+_START_PART: Final = b"_OUTPUT_START---"
+_MARKER_PART: Final = b"_OUTPUT_"
+"""Lines without these are skipped in bulk: a flood of short lines costs no more than a search."""
+_MAX_MARKER_LINE: Final = 256
+"""Bytes of a line with a marker and white space around it, or of the end of a line that ends with a start marker."""
 _EXCERPT_BYTES: Final = 200
 
 
@@ -41,8 +44,9 @@ class ResultParser:
 
     def __init__(self, max_result_bytes: int = MAX_RESULT_BYTES) -> None:
         self._max_bytes = max_result_bytes
-        self._line = bytearray()
-        self._line_is_cut = False
+        self._line = b""
+        """Beginning of a line that may become a marker; outside of a result, its end so far."""
+        self._is_in_long_line = False
         self._body: bytearray | None = None
         self._body_is_cut = False
         self._end_marker = b""
@@ -58,76 +62,94 @@ class ResultParser:
 
     def feed(self, data: bytes) -> list[Parsed]:
         parsed: list[Parsed] = []
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._extend_line(memoryview(data)[start:end])
-            parsed += self._end_line()
-            start = end + 1
-        self._extend_line(memoryview(data)[start:])
+        data = self._line + data
+        self._line = b""
+        position: int | None = 0
+        while position is not None:
+            if self._body is None:
+                position = self._scan_outside(data, position)
+            else:
+                position = self._scan_inside(self._body, data, position, parsed)
         return parsed
 
     def finish(self) -> list[Parsed]:
         """End the output: a last line without newline counts, a result without its end marker is reported."""
-        parsed = self._end_line() if self._line else []
+        parsed = self.feed(b"\n")
         if self._body is not None:
-            parsed.append(self._unfinished())
+            parsed.append(self._unfinished(self._body))
         return parsed
 
-    def _extend_line(self, part: memoryview) -> None:
-        if self._body is None:
-            # Only the end of the line can be a marker.
-            self._line += part[-_KEPT_LINE_BYTES:]
-            excess = len(self._line) - _KEPT_LINE_BYTES
-            if excess > 0:
-                del self._line[:excess]
-            return
-        available = max(self._max_bytes, _KEPT_LINE_BYTES) - len(self._line)
-        self._line += part[:available]
-        self._line_is_cut |= len(part) > available
+    def _scan_outside(self, data: bytes, position: int) -> int | None:
+        """Skip to the end of the next line with a start marker; return None when all data is used."""
+        found = data.find(_START_PART, position)
+        end = data.find(b"\n", found) if found >= 0 else -1
+        if end < 0:
+            start = _line_start(data, position, len(data))
+            self._line = data[max(start, len(data) - _MAX_MARKER_LINE) :]
+            return None
+        start = max(_line_start(data, position, end), end - _MAX_MARKER_LINE)
+        word = data[start:end].strip()
+        self._start_result(next((marker for marker in _ENDS if word.endswith(marker)), None))
+        return end + 1
 
-    def _end_line(self) -> list[Parsed]:
-        line, is_cut = bytes(self._line), self._line_is_cut
-        self._line.clear()
-        self._line_is_cut = False
-        word = line.strip()
-        if self._body is None:
-            self._start_result(next((marker for marker in _ENDS if word.endswith(marker)), None))
-            return []
-        if not is_cut and word == self._end_marker:
-            return [self._end_result()]
-        if not is_cut and word in _ENDS:
-            unfinished = self._unfinished()
+    def _scan_inside(self, body: bytearray, data: bytes, position: int, parsed: list[Parsed]) -> int | None:
+        """Take lines into the body up to the next line that is a marker; return None when all data is used."""
+        found = -1 if self._is_in_long_line else data.find(_MARKER_PART, position)
+        end = data.find(b"\n", position if found < 0 else found)
+        if self._is_in_long_line and end >= 0:
+            self._is_in_long_line = False
+            self._extend(body, data[position : end + 1])
+            return end + 1
+        if found < 0 or end < 0:
+            self._keep_rest(body, data, position)
+            return None
+        start = _line_start(data, position, found)
+        self._extend(body, data[position:start])
+        word = data[start:end].strip() if end - start <= _MAX_MARKER_LINE else b""
+        if word == self._end_marker:
+            parsed.append(self._end_result(body))
+        elif word in _ENDS:
+            parsed.append(self._unfinished(body))
             self._start_result(word)
-            return [unfinished]
-        self._extend_body(line, is_cut=is_cut)
-        return []
+        else:
+            self._extend(body, data[start : end + 1])
+        return end + 1
+
+    def _keep_rest(self, body: bytearray, data: bytes, position: int) -> None:
+        """Take the complete lines; keep the rest if it may become a marker."""
+        start = position if self._is_in_long_line else _line_start(data, position, len(data))
+        self._is_in_long_line |= len(data) - start > _MAX_MARKER_LINE
+        if self._is_in_long_line:
+            start = len(data)
+        self._extend(body, data[position:start])
+        self._line = data[start:]
 
     def _start_result(self, marker: bytes | None) -> None:
         if marker is not None:
             self._body, self._body_is_cut, self._end_marker = bytearray(), False, _ENDS[marker]
 
-    def _extend_body(self, line: bytes, *, is_cut: bool) -> None:
-        if self._body is None:
-            return
-        available = max(self._max_bytes - len(self._body), 0)
-        self._body += (line + b"\n")[:available]
-        self._body_is_cut |= is_cut or len(line) > available
+    def _extend(self, body: bytearray, data: bytes) -> None:
+        available = self._max_bytes + 1 - len(body)  # and the newline before the end marker
+        body += data[:available]
+        self._body_is_cut |= len(data) > available
 
-    def _end_result(self) -> Parsed:
-        body, is_cut = bytes(self._body or b""), self._body_is_cut
+    def _end_result(self, body: bytearray) -> Parsed:
         self._body = None
-        if is_cut:
+        if self._body_is_cut:
             return BadResult("too_long", f"a result has more than {self._max_bytes} bytes", _excerpt(body))
         try:
-            return read_result(body.strip(), self._max_bytes)
+            return read_result(bytes(body).strip(), self._max_bytes)
         except ProtocolError as error:
             return BadResult(error.code, str(error), _excerpt(body))
 
-    def _unfinished(self) -> BadResult:
-        body = bytes(self._body or b"")
+    def _unfinished(self, body: bytearray) -> BadResult:
         self._body = None
         return BadResult("no_end_marker", "a result has no end marker", _excerpt(body))
 
 
-def _excerpt(body: bytes) -> str:
+def _line_start(data: bytes, position: int, end: int) -> int:
+    return max(position, data.rfind(b"\n", position, end) + 1)
+
+
+def _excerpt(body: bytearray) -> str:
     return body[:_EXCERPT_BYTES].decode(errors="replace").strip()

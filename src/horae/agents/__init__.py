@@ -1,0 +1,1 @@
+"""Agents of chat groups: protocol, runtimes, channels and router."""

@@ -100,9 +100,8 @@ class Inbox:
 
     def _names(self, folder: str, box: RequestBox, limit: int) -> list[str]:
         try:
-            with open_directory(self._root, folder, box) as directory:
-                with os.scandir(directory) as entries:
-                    found = [entry.name for entry in entries if _FILE_NAME.fullmatch(entry.name)]
+            with open_directory(self._root, folder, box) as directory, os.scandir(directory) as entries:
+                found = [entry.name for entry in entries if _FILE_NAME.fullmatch(entry.name)]
         except UnsafeFile:
             return []
         return sorted(found)[:limit]

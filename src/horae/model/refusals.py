@@ -60,6 +60,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "通道“{value}”中的“{placeholder}”无法替换。",
             "可以写 {{owner}};智能体的任务可以写 {{agent}};也可以写 {{label:x}},其中 x 是任务已有的标签。",
         ),
+        "bad_chat_address": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not the address of a chat.",
+            "Write the name of the channel, a colon and the chat's id, at most {most} characters, for example 'telegram:-100123'.",
+            "“{value}”不是聊天地址。",
+            "请写频道名称、冒号和聊天编号,最多 {most} 个字符,例如“telegram:-100123”。",
+        ),
         "bad_quiet_hours": RefusalEntry(
             InvalidTask,
             "The quiet hours are not two different times of day.",

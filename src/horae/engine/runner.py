@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
 from ..model.accounts.account import agent_of
-from ..model.effective_payload import with_input
+from ..model.effective_payload import task_of_run
 from ..model.gate import Gate, GateVerdict
+from ..model.idle import YieldReason
 from ..model.limits import NOTE_CHARACTERS, to_storable
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
-from ..model.placeholders import TemplateTask, fill_placeholders
+from ..model.placeholders import TemplateTask
 from ..model.reason import Reason
 from ..model.record import Record
 from ..model.run import Run, RunState
 from ..model.run_input import RunInput, is_gate_check
 from ..model.task import Task
 from ..ports.messages import Messages
+from ..ports.previous import NO_PREVIOUS
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .active_run import (
@@ -34,8 +37,8 @@ from .active_run import (
     unknown_target_outcome,
 )
 from .gate_call import GateCall, GateFailedError, verdict_of_outcome
+from .idle_report import IdleReport
 from .journal_writer import JournalWriter
-from .previous import NO_PREVIOUS
 from .settler import Settler
 
 LOG: Final = logging.getLogger("horae")
@@ -150,6 +153,15 @@ class Runner:
         active = self._active.get(run_id)
         if active is not None and active.end_reason is None:
             active.request_end(reason)
+
+    def request_yield(self, run_id: str, since: datetime, reason: YieldReason) -> None:
+        """Ask an active run that is idle since that instant to yield. Requests are repeated with every renewal."""
+        active = self._active.get(run_id)
+        if active is not None:
+            active.request_yield(since, reason)
+
+    def new_idle_report(self, active: ActiveRun) -> IdleReport:
+        return IdleReport(self._store, self.clock, active, lambda: self._active.get(active.run.id) is active)
 
     async def wait_idle(self) -> None:
         """Wait until no run is active."""
@@ -387,11 +399,8 @@ def _late_gate_text(gate: Gate) -> str:
 def _make_payload(active: ActiveRun) -> Outcome | None:
     """Give the task the input and the placeholders' values of this run; return the outcome where that is not possible."""
     try:
-        if active.run.input is not None:
-            active.task = with_input(active.task, active.run.input)
-        if active.task.__class__ is TemplateTask:
-            previous = None if active.run.chain is None else active.previous
-            active.task = fill_placeholders(active.task, active.run, active.key, previous)
+        previous = None if active.run.chain is None else active.previous
+        active.task = task_of_run(active.task, active.run, previous)
     except Refusal as refusal:
         return Failed(str(refusal), permanent=True, reason=Reason.NOT_CALLED)
     except RecursionError:

@@ -33,6 +33,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "还没有任务:{path} 不存在。",
             '可以试试:horae add "every 10s" --say tick',
         ),
+        "notify_without_destination": RefusalEntry(
+            BadUsage,
+            "--notify-on and --notify-text belong to --notify.",
+            "Name the destinations too, with --notify NAME; `horae notify ls` lists them.",
+            "--notify-on 和 --notify-text 须与 --notify 一起使用。",
+            "请用 --notify NAME 指定目的地;`horae notify ls` 会列出它们。",
+        ),
         "nothing_would_be_kept": RefusalEntry(
             InvalidTask,
             "The store {url} ends with this command: nothing would be kept.",

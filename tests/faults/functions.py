@@ -88,6 +88,17 @@ async def listen(ctx: Context) -> None:
     _write(ctx, "end")
 
 
+async def check(ctx: Context, state: int | None = None) -> dict[str, object]:
+    """Gate that writes a line when it is asked and one when it opens; in between it waits for the file `check`."""
+    lines, clock = LinkLines(_process_state()[0].links(ctx.task_id)), SystemClock()
+    mark = LinkMark(str(state), ctx.key, ctx.run_id, [])
+    lines.write(mark)
+    while not _is_open("check"):
+        await clock.pause(POLL_SECONDS)
+    lines.write(mark._replace(phase="end"))
+    return {"run": True, "data": ctx.run_id, "state": (state or 0) + 1}
+
+
 async def light(ctx: Context) -> None:
     """Write one effect line without fsync: cheap enough for a hundred thousand runs."""
     _write(ctx, "effect", durably=False)
@@ -151,6 +162,7 @@ def deadly(ctx: Context) -> None:
 def register(app: Horae) -> None:
     app.task(name="note")(note)
     app.task(name="light")(light)
+    app.task(name="check")(check)
     app.task(name="link")(link)
     app.task(name="handle")(handle)
     app.task(name="occupy")(occupy)

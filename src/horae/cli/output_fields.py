@@ -82,7 +82,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "up": (
         "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
         "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
-        "first_start console sign_in_link because"
+        "first_start console sign_in_link socket because"
     ),
     "version": "version",
     "view": "name list query owner",

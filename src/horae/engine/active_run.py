@@ -20,9 +20,9 @@ from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import Line
+from ..ports.previous import NO_PREVIOUS
 from .idle_report import IdleReport
 from .journal_writer import RunLogUsage
-from .previous import NO_PREVIOUS
 from .run_messages import RunMessages
 
 if TYPE_CHECKING:

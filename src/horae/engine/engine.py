@@ -18,6 +18,7 @@ from ..model.ids import ENTROPY_BYTES, make_id
 from ..model.node_labels import LabelPairs
 from ..model.reason import Reason
 from ..ports.full_store import FullStore
+from ..ports.previous import load_previous
 from ..ports.store import CancelRequest, Node
 from ..ports.target import Target
 from ..store_retry import restart_on_error
@@ -29,7 +30,6 @@ from .gate_call import load_gate_state
 from .janitor import Janitor
 from .journal_writer import JournalWriter
 from .keeper import KeeperCallbacks, Lease, LeaseKeeper, LeaseThread
-from .previous import load_previous
 from .process_identity import is_gone, own_home
 from .releaser import LostClaims, Releaser
 from .runner import Permit, Runner, permit_all

@@ -331,7 +331,7 @@ def _target_words(run: Run) -> tuple[str, str]:
     return f"Its words: {run.error}", f"原话：{run.error}"
 
 
-_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED)
+_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED, Reason.GATE_CHECKED)
 
 
 def _agent_quota(facts: Facts, run: Run) -> tuple[str, str]:

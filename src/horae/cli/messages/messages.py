@@ -295,6 +295,13 @@ BACKFILL: Final = Message("Run {number} past occurrences of {name}", "补跑 {na
 STARTED: Final = Message("  {id}  started +{late}{node}", "  {id}  已开始 +{late}{node}")
 ENDED: Final = Message("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Message("progress", "进度")
+GATE_OPEN: Final = Message("the gate is open: the target would be called", "门控已通过:会调用目标")
+GATE_CLOSED: Final = Message("the gate is closed: the run would be skipped", "门控未通过:这次会被跳过")
+GATE_FIELDS: Final[dict[str, Message]] = {
+    "reason": Message("reason", "原因"),
+    "data": Message("data", "数据"),
+    "state": Message("state, not stored", "状态(未保存)"),
+}
 
 ORIGINS: Final[dict[str, Message]] = {
     "scheduled": Message("scheduled", "按计划"),
@@ -349,6 +356,13 @@ WATCHING_FROM: Final = Message(
 )
 WATCHING: Final = Message("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
 STATES: Final[dict[str, Message]] = {state: Message(state, chinese) for state, chinese in CHINESE_STATE_NAMES.items()}
+LINK_ENDS: Final[dict[str, Message]] = {
+    "succeeded": Message("succeeded", "成功后"),
+    "failed": Message("failed", "失败后"),
+    "ended": Message("ended", "结束后"),
+}
+"""Ends of a predecessor that start a task, in the tree of a chain."""
+LINK_MODES: Final[dict[str, Message]] = {"any": Message(" (any)", "(任一)"), "all": Message(" (all)", "(全部)")}
 PAUSE_CAUSES: Final[dict[str, Message]] = {
     "awaiting_approval": Message("needs approval", "待批准"),
     "agent_stopped": Message("agent stopped", "智能体已停止"),

@@ -1,1 +1,1 @@
-"""Agents: chat channels, runtimes, turns (see docs/decisions/0053-agents.md)."""
+"""Agents of chat groups: protocol, runtimes, mounts, runner, channels, router and requests (docs/decisions/0053-agents.md)."""

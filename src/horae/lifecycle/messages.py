@@ -91,6 +91,11 @@ def advance(stream: Stream, number: int, acknowledged: Iterable[tuple[int, int]]
     return max(number, position)
 
 
+def position_of(state: StreamState, reader: str) -> int | None:
+    """Return the number that a reader's cursor is at; None for an unknown reader."""
+    return next((cursor.number for cursor in state.cursors if cursor.reader == reader), None)
+
+
 def register_reader(state: StreamState, reader: str, after: int | None, now: datetime) -> Cursor:
     """Return the cursor of a reader: the one that it has, or a new one after the given number, at the end where None."""
     for cursor in state.cursors:

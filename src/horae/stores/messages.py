@@ -49,6 +49,12 @@ class LockedStream(NamedTuple):
 
 
 class MessageAccess(Protocol):
+    async def find(self, owner: str, name: str) -> LockedStream | None:
+        """Return a stream without a lock, to read it; None if there is none."""
+
+    async def messages(self, found: LockedStream, after: int, limit: int) -> Sequence[Message]:
+        """Return up to `limit` messages after a number, in their order."""
+
     async def lock(self, owner: str, name: str) -> LockedStream | None:
         """Lock a stream until the transaction ends; None if there is none."""
 
@@ -88,6 +94,10 @@ class MessageAccess(Protocol):
         """Delete a stream with its messages, cursors and gaps."""
 
     async def write_event(self, event: Event) -> None: ...
+
+
+async def read_state(access: MessageAccess, found: LockedStream) -> StreamState:
+    return StreamState(found.stream, await access.cursors(found.id), await access.gaps(found.id))
 
 
 class StreamWrites(NamedTuple):
@@ -206,7 +216,7 @@ async def trim_stream(access: MessageAccess, owner: str, name: str, rules: KeepR
         await access.last_older(locked, now - rules.keep_read_for, limit),
         await access.last_older(locked, now - keep_for, limit),
     )
-    state = StreamState(stream, await access.cursors(stream_id), await access.gaps(stream_id))
+    state = await read_state(access, locked)
     keep = rules.keep if stream.keep is None else stream.keep
     removal = remove_old(state, ages, keep, limit, now)
     if removal.gaps != state.gaps:

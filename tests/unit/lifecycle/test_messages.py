@@ -19,6 +19,7 @@ from horae.lifecycle.messages import (
     appended_event,
     check_usage,
     make_page,
+    position_of,
     progress_change,
     register_reader,
     remove_old,
@@ -133,6 +134,11 @@ def test_a_reader_is_registered_once_and_within_the_stream() -> None:
     with pytest.raises(Refusal) as refused:
         register_reader(full, "b", 0, NOON)
     assert refused.value.code == "too_many_readers"
+
+
+def test_the_position_of_a_reader_is_that_of_its_cursor() -> None:
+    state = StreamState(a_stream(1, 5), (Cursor("a", 2, NOON), Cursor("b", 4, NOON)))
+    assert (position_of(state, "b"), position_of(state, "c")) == (4, None)
 
 
 def test_retention_removes_what_is_read_and_old_enough() -> None:

@@ -23,8 +23,9 @@ from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
+from ..model.task import Task
 from ..ports.full_store import FullStore, Wakeup
-from ..ports.target import Target
+from ..ports.target import RunService, Target
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
@@ -279,7 +280,7 @@ class AppLifespan:
             await self.service.outages.record_start(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
                 await store_policy(self.store, self._kinds.settings)
-        self._function_target = FunctionTarget(self.registry)
+        self._function_target = FunctionTarget(self.registry, make_service=self._run_service)
         self._engine = self._make_engine(await self._open_targets(self._function_target))
         self._engine.on_settled = self._on_settled
         self._engine.on_linked = self._wakeup.notify
@@ -292,6 +293,10 @@ class AppLifespan:
 
     def _is_gone(self, home: str) -> bool:
         return is_gone(home) if self._environment is None else self._environment.is_gone(home)
+
+    def _run_service(self, task: Task) -> RunService:
+        """Return the service that acts as the principal of a task's runs; `Horae` implements it."""
+        raise NotImplementedError
 
     async def _declare_all(self) -> None:
         """Create or edit the declared tasks; `Horae` implements it."""

@@ -22,6 +22,7 @@ from ..ports.journal import Line
 from .journal_writer import RunLogUsage
 from .previous import NO_PREVIOUS
 from .run_messages import RunMessages
+from .run_records import RunRecords
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -36,6 +37,7 @@ class ActiveRun:
     __slots__ = (
         "_cancel_actions",
         "_messages",
+        "_records",
         "_runner",
         "begun_at",
         "cancelled",
@@ -58,6 +60,7 @@ class ActiveRun:
         self._runner = runner
         self._cancel_actions: list[Callable[[], None]] | None = None
         self._messages: RunMessages | None = None
+        self._records: RunRecords | None = None
         self.task = task
         self.run = run
         self.started = started
@@ -123,8 +126,14 @@ class ActiveRun:
     @property
     def messages(self) -> RunMessages:
         if self._messages is None:
-            self._messages = RunMessages(self._runner.message_store, self, self._runner.clock.now)
+            self._messages = RunMessages(self._runner.tool_store, self, self._runner.clock.now)
         return self._messages
+
+    @property
+    def records(self) -> RunRecords:
+        if self._records is None:
+            self._records = RunRecords(self._runner.tool_store, self, self.messages.staged)
+        return self._records
 
     def collect_writes(self, now: datetime) -> RunWrites | None:
         """Return the writes that commit with the settlement; None if there are none."""

@@ -41,15 +41,18 @@ class StagedWrites:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._records: list[RecordWrite] = []
+        self._records: dict[tuple[str, str], RecordWrite] = {}
         self._messages: list[NewMessage] = []
         self._acknowledged: dict[tuple[str, str], set[int]] = {}
         self.sent = 0
         """Messages that the run has sent, committed ones too."""
+        self.commits = 0
+        """Progress writes that are committed."""
 
     def add_records(self, records: Sequence[RecordWrite]) -> None:
+        """Add records; a later write of the same record replaces one that is not committed yet."""
         with self._lock:
-            self._records += records
+            self._records |= {(write.record.kind, write.record.key): write for write in records}
 
     def add_message(self, build: Callable[[int], NewMessage]) -> None:
         """Add the message that `build` returns for its place among the messages of the run."""
@@ -74,13 +77,14 @@ class StagedWrites:
             )
             if not (self._records or self._messages or moves):
                 return None
-            return RunWrites(tuple(self._records), tuple(self._messages), moves)
+            return RunWrites(tuple(self._records.values()), tuple(self._messages), moves)
 
     def discard(self, writes: RunWrites) -> None:
         """Forget records and messages that are committed."""
         with self._lock:
-            del self._records[: len(writes.records)]
+            self._records = {key: write for key, write in self._records.items() if write not in writes.records}
             del self._messages[: len(writes.messages)]
+            self.commits += 1
 
 
 def _ranges(numbers: set[int]) -> tuple[tuple[int, int], ...]:

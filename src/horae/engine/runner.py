@@ -21,6 +21,7 @@ from ..model.run import Run, RunState
 from ..model.run_input import RunInput
 from ..model.task import Task
 from ..ports.messages import Messages
+from ..ports.records import Records
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .active_run import (
@@ -59,7 +60,11 @@ FAILURE_LOG: Final = logging.getLogger("horae.runs")
 """Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
-class RunnerStore(Agenda, Messages, Protocol):
+class ToolStore(Messages, Records, Protocol):
+    """Store interface of the messages and records of a run."""
+
+
+class RunnerStore(Agenda, ToolStore, Protocol):
     """Store interface of the runner."""
 
 
@@ -82,7 +87,7 @@ class Runner:
         """Reads the state of the gate of a run's task."""
         self.is_stopping = False
         self._store = store
-        self.message_store: Messages = store
+        self.tool_store: ToolStore = store
         self._targets = targets
         self._settler = settler
         self._capacity = capacity

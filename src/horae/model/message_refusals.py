@@ -114,12 +114,33 @@ CATALOGUE: Final = RefusalCatalogue(
             "运行 {run} 已不属于本节点,因此没有写入任何内容。",
             "请结束工作:另一次尝试会处理这些消息。",
         ),
-        "messages_need_a_loop": RefusalEntry(
+        "bad_task_data": RefusalEntry(
             InvalidTask,
-            "A function in a process of its own cannot use messages.",
-            'Remove isolate="process" from the function, or return a result and send it from another task.',
-            "在独立进程中运行的函数不能使用消息。",
-            '请去掉函数的 isolate="process",或返回结果并由另一个任务发送。',
+            "The value '{name}' has no JSON form, or has a NUL, so no store can keep it.",
+            "Put text, numbers, true, false, null, lists and objects of these.",
+            "值“{name}”没有 JSON 形式,或含有 NUL,任何存储都无法保存。",
+            "请使用文本、数字、true、false、null,以及由它们组成的列表和对象。",
+        ),
+        "task_data_too_large": RefusalEntry(
+            TooMuch,
+            "The data of the task would have {size} bytes; a task keeps at most {most}.",
+            'Delete values that are no longer needed: await context.records.delete("name").',
+            "任务的数据将有 {size} 字节;一个任务最多保存 {most} 字节。",
+            '请删除不再需要的值:await context.records.delete("name")。',
+        ),
+        "no_run_tools": RefusalEntry(
+            InvalidTask,
+            "This call has no {name}: no node executes it.",
+            "Use {name} in a function that a node runs.",
+            "此次调用没有 {name}:它不是由节点执行的。",
+            "请在由节点运行的函数中使用 {name}。",
+        ),
+        "tool_call_too_large": RefusalEntry(
+            TooMuch,
+            "The call {name} has {size} bytes; a function in a process of its own sends at most {most} at once.",
+            "Send less at once.",
+            "调用 {name} 有 {size} 字节;独立进程中的函数一次最多发送 {most} 字节。",
+            "请减少一次发送的内容。",
         ),
     }
 )

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from .....errors import Conflict, NotFound, TooMuch
+from .....lifecycle.control import delete
 from .....lifecycle.settle import settle as settle_by_core
 from .....model.events.event import EventKind
 from .....model.messages import (
@@ -24,12 +25,13 @@ from .....model.messages import (
 from .....model.outcome import Failed, Outcome, Skipped, Succeeded
 from .....model.record import Record, RecordWrite
 from .....model.run import Run, RunState
+from .....model.task_data import TASK_DATA_KIND
 from .....ports.full_store import FullStore
 from .....ports.messages import MessageTrim
 from ....decisions import lose
 from ....factories import DAY, HOUR, MICROSECOND, MINUTE, NODE, NOON, a_settlement, a_task
 from ..contract import Contract
-from ..setup import get_run, start_run
+from ..setup import add_tasks, get_run, start_run
 
 _CHAT: Final = "chat:1"
 _READER: Final = "handled"
@@ -93,6 +95,15 @@ class MessagesContract(Contract):
         page = await store.read_messages("ada", _CHAT, 1, 1)
         assert page is not None
         assert page.messages[0].message == a_message(2)
+
+    async def test_data_of_a_task_is_deleted_with_it(self, store: FullStore) -> None:
+        kept, deleted = a_task(), a_task()
+        await add_tasks(store, kept, deleted)
+        for task in (kept, deleted):
+            await store.put_record(Record(TASK_DATA_KIND, task.id, task.owner, '{"a":1}'), replacing=None)
+        await store.change(deleted.id, None, lambda facts: delete(facts, NOON + MINUTE))
+        assert await store.get_record(TASK_DATA_KIND, deleted.id) is None
+        assert await store.get_record(TASK_DATA_KIND, kept.id) is not None
 
     async def test_one_append_writes_to_several_streams(self, store: FullStore) -> None:
         given = [a_message(1, "b"), a_message(2, "a"), a_message(3, "b")]

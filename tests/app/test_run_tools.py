@@ -100,6 +100,17 @@ async def test_a_page_larger_than_a_pipe_reaches_a_child_process() -> None:
         assert run.result == 720_000, run.error
 
 
+async def test_messages_of_a_run_count_for_its_owner() -> None:
+    app = make_app(handle_async, None)
+    async with app:
+        await app.service.accounts.put(app.who, "ada", quotas={"stream_messages": 2})
+        await app.messages.send(CHAT, "one", owner="ada")
+        await app.messages.send(CHAT, "two", owner="ada")
+        run = await (await app.schedule("work", "now", owner="ada")).wait(timeout=60)
+        assert "at most 2 messages" in (run.error or "")
+        assert len((await app.messages.read(CHAT, owner="ada")).messages) == 2
+
+
 class OvertakenRun:
     """A function whose data is changed by another run after it has read it."""
 

@@ -20,6 +20,8 @@ from ..engine.process_identity import is_gone
 from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
+from ..model.accounts.stream_quota import stream_quota_of
+from ..model.messages import StreamQuota
 from ..model.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
@@ -36,7 +38,7 @@ from ..runtime.process_settings import (
     read_run_log_bytes,
     read_wake_mode,
 )
-from ..runtime.service_factory import make_service, open_targets
+from ..runtime.service_factory import make_service, open_targets, principal_of_run
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
@@ -359,6 +361,7 @@ class AppLifespan:
                 routes=self._supported_routes,
                 labels=self._node_labels(),
                 permit=self.service.fire_rights.check,
+                stream_quota=self._stream_quota,
             )
         return Engine(
             self.store,
@@ -370,7 +373,12 @@ class AppLifespan:
             is_gone=outer.is_gone,
             routes=self._supported_routes,
             permit=self.service.fire_rights.check,
+            stream_quota=self._stream_quota,
         )
+
+    async def _stream_quota(self, task: Task) -> StreamQuota:
+        """Return the limits of the streams of a task's owner."""
+        return stream_quota_of((await principal_of_run(self.service, task)).quotas)
 
     def _node_labels(self) -> LabelPairs:
         """Return the labels of this node: those of the settings, and its name."""

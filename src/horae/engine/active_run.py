@@ -13,7 +13,7 @@ from ..model.events.trace_context import traceparent
 from ..model.gate import NO_DATA, GateVerdict
 from ..model.ids import occurrence_key
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
-from ..model.messages import RunWrites
+from ..model.messages import RunWrites, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
 from ..model.run import Run
@@ -126,8 +126,17 @@ class ActiveRun:
     @property
     def messages(self) -> RunMessages:
         if self._messages is None:
-            self._messages = RunMessages(self._runner.tool_store, self, self._runner.clock.now)
+            runner = self._runner
+            self._messages = RunMessages(runner.tool_store, self, runner.clock.now, self._load_stream_quota)
         return self._messages
+
+    async def _load_stream_quota(self) -> StreamQuota:
+        return await self._runner.load_stream_quota(self.task)
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether messages are sent with the settlement."""
+        return self._messages is not None and self._messages.staged.has_messages
 
     @property
     def records(self) -> RunRecords:
@@ -137,7 +146,7 @@ class ActiveRun:
 
     def collect_writes(self, now: datetime) -> RunWrites | None:
         """Return the writes that commit with the settlement; None if there are none."""
-        return None if self._messages is None else self._messages.staged.collect(now)
+        return None if self._messages is None else self._messages.collect(now)
 
     def log(self, text: str, level: str = "info") -> None:
         """Write a log line; the writer drops those beyond the bounds of a run."""

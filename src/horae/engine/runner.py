@@ -13,6 +13,7 @@ from ..model.accounts.account import agent_of
 from ..model.effective_payload import with_input
 from ..model.gate import Gate, GateVerdict
 from ..model.limits import NOTE_CHARACTERS, to_storable
+from ..model.messages import DEFAULT_QUOTA, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
 from ..model.placeholders import TemplateTask, fill_placeholders
 from ..model.reason import Reason
@@ -52,6 +53,10 @@ async def _load_no_state(_run: Run) -> Record | None:
     return None
 
 
+async def _load_no_quota(_task: Task) -> StreamQuota:
+    return DEFAULT_QUOTA
+
+
 async def permit_all(_task: Task, _given: RunInput | None) -> Outcome | None:
     return None
 
@@ -85,6 +90,8 @@ class Runner:
         """Reads the results of the predecessors of a chained run."""
         self.load_gate_state: Callable[[Run], Awaitable[Record | None]] = _load_no_state
         """Reads the state of the gate of a run's task."""
+        self.load_stream_quota: Callable[[Task], Awaitable[StreamQuota]] = _load_no_quota
+        """Reads the limits of the streams of a task's owner, for runs that send messages or register readers."""
         self.is_stopping = False
         self._store = store
         self.tool_store: ToolStore = store
@@ -236,6 +243,8 @@ class Runner:
         outcome = await self._execute(active)
         if active.log_usage.lines:
             await self.journal_writer.flush()
+        if active.has_messages:
+            await active.messages.load_quota()
         self._settle(active, outcome)
 
     async def _execute(self, active: ActiveRun) -> Outcome:

@@ -12,7 +12,7 @@ from .chain_row import ChainRow
 from .entry import Entry
 from .events.event import Event
 from .lane import LaneUse
-from .messages import CursorMove, NewMessage
+from .messages import DEFAULT_QUOTA, CursorMove, NewMessage, StreamQuota
 from .outcome import Settlement
 from .reason import Reason
 from .record import RecordWrite
@@ -66,6 +66,8 @@ class Change(NamedTuple):
     chain_rows: tuple[ChainRow, ...] = ()
     messages: tuple[NewMessage, ...] = ()
     moves: tuple[CursorMove, ...] = ()
+    stream_quota: StreamQuota = DEFAULT_QUOTA
+    """Limits of the streams that `messages` are appended to."""
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -103,6 +105,7 @@ def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Cha
         messages=(*first.messages, *second.messages),
         moves=(*first.moves, *second.moves),
         chain_rows=(*first.chain_rows, *second.chain_rows),
+        stream_quota=second.stream_quota if second.messages else first.stream_quota,
     )
 
 

@@ -105,7 +105,7 @@ class MessageStore(ABC):
             if is_gone is not False:
                 return True
 
-    async def register_reader(
+    async def register_reader(  # noqa: PLR0913 - the parts of a cursor, its audit row and its limit
         self,
         owner: str,
         stream: str,
@@ -113,9 +113,11 @@ class MessageStore(ABC):
         after: int | None,
         now: datetime,
         attached_records: Sequence[RecordWrite] = (),
+        *,
+        quota: StreamQuota = DEFAULT_QUOTA,
     ) -> Cursor | None:
         return await self._write_streams(
-            lambda access: put_reader(access, owner, stream, reader, after, now), attached_records
+            lambda access: put_reader(access, (owner, stream), reader, after, now, quota), attached_records
         )
 
     async def remove_reader(

@@ -114,7 +114,8 @@ class StreamWrites(NamedTuple):
 def stream_writes_of(task: Task, change: Change) -> StreamWrites:
     """Return the messages and moves of a change; a settlement has its run."""
     run = change.updated_runs[0] if change.updated_runs else None
-    return StreamWrites(task.owner, change.messages, change.moves, task.id, None if run is None else run.id)
+    run_id = None if run is None else run.id
+    return StreamWrites(task.owner, change.messages, change.moves, task.id, run_id, change.stream_quota)
 
 
 async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites]) -> list[tuple[int, ...]]:
@@ -149,7 +150,7 @@ async def _append(
         messages = [writing.messages[place] for place in places]
         stream_id, stream = streams[writing.owner, name]
         known = await access.known_numbers(stream_id, [message.identity for message in messages])
-        append = append_messages(stream, messages, known)
+        append = append_messages(stream, messages, known, writing.quota)
         numbers.update(zip(places, append.numbers, strict=True))
         event = appended_event(append, writing.task_id, writing.run_id)
         if event is not None:
@@ -158,7 +159,7 @@ async def _append(
             await access.insert(stream_id, append.added)
             await access.update(locked)
             await access.write_event(event)
-    if is_larger:
+    if is_larger and writing.quota[:2] != (None, None):
         check_usage(writing.owner, await access.usage(writing.owner), writing.quota)
     return tuple(numbers[place] for place in range(len(writing.messages)))
 
@@ -185,13 +186,13 @@ async def put_stream(access: MessageAccess, stream: Stream, quota: StreamQuota) 
 
 
 async def put_reader(
-    access: MessageAccess, owner: str, name: str, reader: str, after: int | None, now: datetime
+    access: MessageAccess, key: tuple[str, str], reader: str, after: int | None, now: datetime, quota: StreamQuota
 ) -> Cursor | None:
-    locked = await access.lock(owner, name)
+    locked = await access.lock(*key)
     if locked is None:
         return None
     cursors = await access.cursors(locked.id)
-    cursor = register_reader(StreamState(locked.stream, cursors), reader, after, now)
+    cursor = register_reader(StreamState(locked.stream, cursors), reader, after, now, quota)
     if cursor not in cursors:
         await access.put_cursor(locked.id, cursor)
     return cursor

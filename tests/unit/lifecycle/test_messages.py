@@ -83,6 +83,19 @@ def test_usage_beyond_the_quota_is_refused() -> None:
         with pytest.raises(Refusal) as refused:
             check_usage("ada", usage, StreamQuota(1, 10))
         assert refused.value.code == code
+    check_usage("ada", StreamUsage(10**6, 10**15), StreamQuota(None, None))
+
+
+def test_an_append_beyond_the_quota_of_a_stream_is_refused() -> None:
+    two = [a_message(1), a_message(2)]
+    for quota, code in ((StreamQuota(messages=4), "stream_full"), (StreamQuota(text_bytes=2), "message_too_large")):
+        with pytest.raises(Refusal) as refused:
+            append_messages(a_stream(1, 3), two, {}, quota)
+        assert refused.value.code == code
+        # A repetition adds nothing.
+        append_messages(a_stream(1, 3), two, {message.identity: 1 for message in two}, quota)
+    append = append_messages(a_stream(1, 3), two, {}, StreamQuota(messages=5, text_bytes=100))
+    assert append.stream.last == 5
 
 
 @pytest.mark.parametrize(
@@ -131,9 +144,10 @@ def test_a_reader_is_registered_once_and_within_the_stream() -> None:
     assert register_reader(state, "b", None, NOON).number == 5
     assert register_reader(state, "b", 99, NOON).number == 5
     full = state._replace(cursors=tuple(Cursor(str(place), 0, NOON) for place in range(MAX_READERS)))
-    with pytest.raises(Refusal) as refused:
-        register_reader(full, "b", 0, NOON)
-    assert refused.value.code == "too_many_readers"
+    for crowded, quota in ((full, StreamQuota(readers=None)), (state, StreamQuota(readers=1))):
+        with pytest.raises(Refusal) as refused:
+            register_reader(crowded, "b", 0, NOON, quota)
+        assert refused.value.code == "too_many_readers"
 
 
 def test_the_position_of_a_reader_is_that_of_its_cursor() -> None:
@@ -173,10 +187,14 @@ def test_a_page_ends_at_its_bytes_and_shows_the_gaps_behind_it() -> None:
 @pytest.mark.parametrize("outcome", [Succeeded(), Skipped(), Waiting(NOON)])
 def test_writes_of_a_run_that_did_its_work_are_attached(outcome: Any) -> None:
     writes = RunWrites(
-        (RecordWrite(Record("a", "b", "", "{}")),), (a_message(1),), (CursorMove("chat", "r", (), NOON),)
+        (RecordWrite(Record("a", "b", "", "{}")),),
+        (a_message(1),),
+        (CursorMove("chat", "r", (), NOON),),
+        StreamQuota(3),
     )
     change = with_writes(Change(), outcome, writes)
-    assert (change.attached, change.messages, change.moves) == writes
+    assert (change.attached, change.messages, change.moves) == writes[:3]
+    assert change.stream_quota == writes.quota == StreamQuota(3)
     assert progress_change(writes) == change
     assert with_writes(Change(), outcome, None) == Change()
 

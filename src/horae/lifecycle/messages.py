@@ -31,6 +31,11 @@ MAX_READERS: Final = 1_000
 """Most readers of a stream, whatever the quota: each read looks at the cursors of its stream."""
 
 
+_STEPS: Final = 16
+_STREAMS: Final = 1_000
+"""Streams of an owner, for the steps of a quota that does not limit them."""
+
+
 class Append(NamedTuple):
     """`numbers` of the given messages in their order; `added` are those that are new; `stream` is the stream after it."""
 
@@ -70,6 +75,20 @@ def append_messages(
         oldest=stream.oldest if stream.stored else added[0].message.at,
     )
     return Append(after, tuple(numbers), tuple(added))
+
+
+def needs_usage(before: Stream, after: Stream, quota: StreamQuota) -> bool:
+    """Return whether an append must be compared with the usage of all streams of its owner, which are summed for that.
+
+    The first message of a stream is. Later ones are when the stream has grown by a step: the steps of all streams together
+    are a sixteenth of the quota, so that much more may be stored.
+    """
+    if before.last == 0:
+        return quota.streams is not None or quota.bytes is not None
+    if quota.bytes is None:
+        return False
+    step = max(1, quota.bytes // (_STEPS * max(1, quota.streams or _STREAMS)))
+    return before.bytes // step != after.bytes // step
 
 
 def check_usage(owner: str, usage: StreamUsage, quota: StreamQuota) -> None:

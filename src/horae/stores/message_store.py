@@ -70,7 +70,10 @@ class MessageStore(ABC):
             found = await access.find(owner, stream)
             if found is None:
                 return None
-            state = await read_state(access, found)
+            # Cursors are needed for a reader alone, and only a stream whose oldest messages were removed can have gaps.
+            cursors = () if reader is None else await access.cursors(found.id)
+            gaps = await access.gaps(found.id) if found.stream.first > 1 else ()
+            state = StreamState(found.stream, cursors, gaps)
             position = after if reader is None else position_of(state, reader)
             if position is None:
                 return None

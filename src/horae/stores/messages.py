@@ -16,6 +16,7 @@ from ..lifecycle.messages import (
     append_messages,
     appended_event,
     check_usage,
+    needs_usage,
     register_reader,
     remove_old,
 )
@@ -144,7 +145,7 @@ async def _append(
     access: MessageAccess, streams: dict[tuple[str, str], LockedStream], writing: StreamWrites
 ) -> tuple[int, ...]:
     numbers: dict[int, int] = {}
-    is_larger = False
+    is_compared = False
     for name in sorted({message.stream for message in writing.messages}):
         places = [place for place, message in enumerate(writing.messages) if message.stream == name]
         messages = [writing.messages[place] for place in places]
@@ -154,12 +155,12 @@ async def _append(
         numbers.update(zip(places, append.numbers, strict=True))
         event = appended_event(append, writing.task_id, writing.run_id)
         if event is not None:
-            is_larger = True
+            is_compared = is_compared or needs_usage(stream, append.stream, writing.quota)
             locked = streams[writing.owner, name] = LockedStream(stream_id, append.stream)
             await access.insert(stream_id, append.added)
             await access.update(locked)
             await access.write_event(event)
-    if is_larger and writing.quota[:2] != (None, None):
+    if is_compared:
         check_usage(writing.owner, await access.usage(writing.owner), writing.quota)
     return tuple(numbers[place] for place in range(len(writing.messages)))
 

@@ -19,6 +19,7 @@ from horae.lifecycle.messages import (
     appended_event,
     check_usage,
     make_page,
+    needs_usage,
     position_of,
     progress_change,
     register_reader,
@@ -84,6 +85,18 @@ def test_usage_beyond_the_quota_is_refused() -> None:
             check_usage("ada", usage, StreamQuota(1, 10))
         assert refused.value.code == code
     check_usage("ada", StreamUsage(10**6, 10**15), StreamQuota(None, None))
+
+
+def test_usage_is_summed_for_new_streams_and_for_each_step() -> None:
+    grown = a_stream(1, 9)
+    quota = StreamQuota(2, 3_200)  # a step has 100 bytes
+    assert needs_usage(a_stream(1, 0), grown, quota)
+    assert needs_usage(a_stream(1, 0), grown, StreamQuota(None, 10))
+    assert not needs_usage(a_stream(1, 0), grown, StreamQuota(None, None))
+    assert not needs_usage(grown._replace(bytes=100), grown._replace(bytes=199), quota)
+    assert needs_usage(grown._replace(bytes=199), grown._replace(bytes=200), quota)
+    assert not needs_usage(grown._replace(bytes=1), grown._replace(bytes=10**9), StreamQuota(2, None))
+    assert needs_usage(grown._replace(bytes=1), grown._replace(bytes=2), StreamQuota(None, 10))
 
 
 def test_an_append_beyond_the_quota_of_a_stream_is_refused() -> None:

@@ -131,11 +131,11 @@ class Streams:
         principal.require_scope(Scope.READ)
         check_position("after", after)
         check_number("limit", limit, 1, PAGE_MESSAGES)
-        state = await self._get(principal, name, owner)
-        if reader is not None and all(cursor.reader != reader for cursor in state.cursors):
-            raise refuse("no_such_reader", stream=name, reader=reader)
-        page = await self._store.read_messages(state.stream.owner, name, after, limit, reader)
+        owner_name = _owner_of(principal, name, owner)
+        page = await self._store.read_messages(owner_name, name, after, limit, reader)
         if page is None:
+            if reader is not None and await self._store.stream(owner_name, name) is not None:
+                raise refuse("no_such_reader", stream=name, reader=reader)
             raise refuse("no_such_stream", name=name)
         return page
 
@@ -209,13 +209,20 @@ class Streams:
             raise refuse("no_such_reader", stream=name, reader=reader)
 
     async def _get(self, principal: Principal, name: str, owner: str | None) -> StreamState:
-        _check_agent(principal, name)
-        owner_name = principal.owner if owner is None else owner
-        is_foreign = owner_name != principal.owner and principal.owner_filter is not None
-        state = None if is_foreign else await self._store.stream(owner_name, check_stream_name(name))
+        state = await self._store.stream(_owner_of(principal, name, owner), name)
         if state is None:
             raise refuse("no_such_stream", name=name)
         return state
+
+
+def _owner_of(principal: Principal, name: str, owner: str | None) -> str:
+    """Return the owner of a stream that the caller may read; a foreign stream is refused like an absent one."""
+    _check_agent(principal, name)
+    owner_name = principal.owner if owner is None else owner
+    check_stream_name(name)
+    if owner_name != principal.owner and principal.owner_filter is not None:
+        raise refuse("no_such_stream", name=name)
+    return owner_name
 
 
 def _quota_for(principal: Principal, owner: str) -> StreamQuota:

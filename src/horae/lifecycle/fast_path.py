@@ -66,6 +66,7 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
             (),
             (),
             (),
+            (),
             DEFAULT_QUOTA,
         ),
     )
@@ -161,9 +162,9 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
     _, counted, _, skips, _, _, pause, reason, ended = facts.status
     if facts.entries:
         after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, summary, pause, reason, ended))
-        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), (), DEFAULT_QUOTA))
+        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), (), (), DEFAULT_QUOTA))
     after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, summary, pause, reason, now))
     completed = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
     return _new(
-        kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), (), DEFAULT_QUOTA)
+        kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), (), (), DEFAULT_QUOTA)
     )

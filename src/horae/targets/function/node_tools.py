@@ -10,6 +10,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Final, NamedTuple, cast
 
 from ...errors import HoraeError, Refusal
+from ...model.idle import YieldReason
 from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.message_refusals import refuse
 from ...model.task import Task
@@ -66,6 +67,10 @@ class ThreadReporter:
     def yield_requested(self) -> bool:
         return self._invocation.yield_requested
 
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        return self._invocation.yield_reason
+
     def log(self, text: str, level: str = "info") -> None:
         self._invocation.log(text, level)
 
@@ -74,6 +79,9 @@ class ThreadReporter:
 
     def heartbeat(self) -> None:
         self._invocation.heartbeat()
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self._invocation.idle(idle)
 
     @property
     def messages(self) -> RunMessages:

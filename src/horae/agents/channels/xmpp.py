@@ -119,6 +119,8 @@ class XmppChannel:
                 self._session = session
                 report.connected()
                 await session.process()
+            except _ConnectionLost:
+                raise SessionEnded("the connection was lost") from None
             finally:
                 self._session = None
                 await session.end()

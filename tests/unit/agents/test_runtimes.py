@@ -11,6 +11,7 @@ import pytest
 
 from horae.agents.runtimes import bubblewrap as bubblewrap_module
 from horae.agents.runtimes.bubblewrap import BubblewrapRuntime
+from horae.agents.runtimes.cgroup import Hierarchy
 from horae.agents.runtimes.container import ContainerRuntime
 from horae.agents.runtimes.local import run_once
 from horae.agents.runtimes.process import ProcessRuntime
@@ -135,6 +136,14 @@ async def test_link_swapped_in_after_the_check_is_not_mounted(path: str, monkeyp
         assert code is None
         assert "symbolic link" in errors
         assert (await process.wait()).cause == "not_started"
+
+
+async def test_agent_without_its_control_group_is_not_started(tmp_path: Path) -> None:
+    runtime = ProcessRuntime("a", is_allowed=True)
+    runtime._hierarchies = [Hierarchy(tmp_path / "absent", ("memory", "pids"), is_unified=True)]
+    with pytest.raises(Refusal) as refused:
+        await runtime.start(RuntimeSpec(run="r", program=["true"]))
+    assert refused.value.code == "runtime_broken"
 
 
 def test_nobody_is_the_user_of_root_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""Agents: the protocol, the runtimes that isolate them, the mounts that they may have, the runner inside."""
+"""Agents of chat groups: protocol, runtimes, mounts, runner, channels, router and requests (docs/decisions/0053-agents.md)."""

@@ -23,6 +23,7 @@ from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
+from .explain_lane import LaneWait, lane_words
 from .explain_retry import (
     blocking_retry_words,
     describe_next,
@@ -191,6 +192,8 @@ class Explanation(NamedTuple):
     chinese: str
     reason: Reason | None = None
     runs: tuple[Run, ...] = ()
+    lane: LaneWait | None = None
+    """What it waits for, if it waits for a slot of a lane."""
 
     @property
     def run(self) -> Run | None:
@@ -328,7 +331,7 @@ def _target_words(run: Run) -> tuple[str, str]:
     return f"Its words: {run.error}", f"原话：{run.error}"
 
 
-_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED)
+_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED, Reason.GATE_CHECKED)
 
 
 def _agent_quota(facts: Facts, run: Run) -> tuple[str, str]:
@@ -573,6 +576,11 @@ def with_pause(facts: Facts, answer: Explanation) -> Explanation:
         return answer
     paused = _explain_pause(facts, pause)
     return _append(answer, (paused.english, paused.chinese))
+
+
+def with_lane(facts: Facts, answer: Explanation, wait: LaneWait) -> Explanation:
+    """Add the lane in which an entry of the occurrence waits."""
+    return _append(answer, lane_words(facts, wait))._replace(lane=wait)
 
 
 def with_end(facts: Facts, answer: Explanation) -> Explanation:

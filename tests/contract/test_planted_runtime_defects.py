@@ -22,8 +22,6 @@ from horae.ports.runtime import Exit, Runtime, RuntimeSpec
 from horae.testing.contracts.runtimes import RuntimeCase, RuntimeContract, RuntimeIsolationContract
 from tests.servers.programs import program
 
-from .python_root import python_root
-
 
 class Defective(BubblewrapRuntime):
     """Without some flags of the sandbox, or with others in addition."""
@@ -183,10 +181,9 @@ class DefectContract(RuntimeContract, RuntimeIsolationContract):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _root() -> Iterator[None]:
+def _root(python_root: Path) -> None:
     program("bwrap", package="bubblewrap")
-    with python_root() as DefectContract.root:
-        yield
+    DefectContract.root = python_root
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@ class TestPodman(RealRuntime, RuntimeContract, RuntimeIsolationContract):
     kind = "podman"
     # The default seccomp profile of podman permits them.
     forbids_user_namespaces = False
+    # It removes the container with its control group before they can be asked.
+    reports_memory_limit = False
 
 
 class TestBubblewrap(RealRuntime, RuntimeContract, RuntimeIsolationContract):

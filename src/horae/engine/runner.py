@@ -261,7 +261,8 @@ class Runner:
             if outcome is None:
                 outcome = await target.execute(active)
         except GateFailedError as failure:
-            return Skipped(to_storable(str(failure), NOTE_CHARACTERS), Reason.GATE_FAILED)
+            reason = Reason.GATE_CHECKED if is_gate_check(active.run.input) else Reason.GATE_FAILED
+            return Skipped(to_storable(str(failure), NOTE_CHARACTERS), reason)
         except asyncio.CancelledError:
             return cancelled_outcome(active)
         except GeneratorExit:  # the loop itself goes down
@@ -293,10 +294,7 @@ class Runner:
         """Call the gate for its verdict alone; the target is not called."""
         if gate is None:
             return Skipped("the task has no gate any more", Reason.GATE_CHECKED)
-        try:
-            active.verdict = await self._ask_gate(active, gate)
-        except GateFailedError as failure:
-            return Skipped(to_storable(str(failure), NOTE_CHARACTERS), Reason.GATE_CHECKED)
+        active.verdict = await self._ask_gate(active, gate)
         return Skipped(active.verdict.reason, Reason.GATE_CHECKED)
 
     async def _pass_gate(self, active: ActiveRun, gate: Gate) -> Outcome | None:

@@ -295,12 +295,16 @@ BACKFILL: Final = Message("Run {number} past occurrences of {name}", "补跑 {na
 STARTED: Final = Message("  {id}  started +{late}{node}", "  {id}  已开始 +{late}{node}")
 ENDED: Final = Message("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Message("progress", "进度")
-GATE_OPEN: Final = Message("the gate is open: the target would be called", "门控已通过:会调用目标")
-GATE_CLOSED: Final = Message("the gate is closed: the run would be skipped", "门控未通过:这次会被跳过")
+GATE_OPEN: Final = Message(
+    "the gate is open: the target would be called; nothing was stored", "门控已通过:会调用目标;没有保存任何内容"
+)
+GATE_CLOSED: Final = Message(
+    "the gate is closed: the run would be skipped; nothing was stored", "门控未通过:这次会被跳过;没有保存任何内容"
+)
 GATE_FIELDS: Final[dict[str, Message]] = {
     "reason": Message("reason", "原因"),
     "data": Message("data", "数据"),
-    "state": Message("state, not stored", "状态(未保存)"),
+    "state": Message("state", "状态"),
 }
 
 ORIGINS: Final[dict[str, Message]] = {

@@ -47,6 +47,12 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         ((SAME_CALL, {"key": "{other}"}),),
     ),
+    "one_input": Hint(
+        Message(
+            "Give one of the two: input replaces the payload, merge changes fields of it.",
+            "请给出二者之一:input 替换负载,merge 更改其中的字段。",
+        ),
+    ),
     "unknown_predecessor": Hint(
         Message(
             "Name a task of the same owner by its id, key or name; list_tasks shows them.",

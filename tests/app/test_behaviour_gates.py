@@ -381,17 +381,19 @@ def check_gate(time: TimeTravel, world: World) -> Run:
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "at_most_once"])
 def test_check_of_a_gate_shows_its_verdict_and_changes_nothing(guarantee: str) -> None:
-    answers = ({"run": True, "data": [1], "state": 5, "reason": "one mail"}, CLOSED, ValueError("boom"), OPEN)
+    opening = {"run": True, "data": [1], "state": 5, "reason": "one mail"}
+    answers = (opening, CLOSED, ValueError("boom"), sleep_an_hour, OPEN)
     world = World(*answers, guarantee=guarantee)
     with world.travel() as time:
         before = facts_of(time, world)
-        opened, closed, failed = (check_gate(time, world) for _ in range(3))
-        assert {run.reason for run in (opened, closed, failed)} == {Reason.GATE_CHECKED}
+        opened, closed, failed, silent = (check_gate(time, world) for _ in range(4))
+        assert {run.reason for run in (opened, closed, failed, silent)} == {Reason.GATE_CHECKED}
+        assert silent.error == "it gave no answer within 30 s"
         assert opened.result == {"run": True, "reason": "one mail", "state": 5, "data": [1]}
         assert (closed.result["run"], closed.error) == (False, "nothing new")
         assert failed.result is None
         assert (failed.error or "").startswith("ValueError: boom")
-        assert world.states == [None, None, None]
+        assert world.states == [None] * 4
         assert world.gates == []
         assert state_of(time, world) is None
         assert facts_of(time, world) == before

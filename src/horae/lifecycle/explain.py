@@ -17,7 +17,7 @@ from ..model.pauses import PausedSpan, pause_note
 from ..model.reason import Reason, describe_reason
 from ..model.route import is_queue, is_route
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import InputMode, gate_failures
+from ..model.run_input import InputMode, gate_failures, is_gate_check
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..state_names import state_name
@@ -314,7 +314,8 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
             if gate_failures(entry.input):
                 return _append(answer, gate_retry_words(entry))
             return _append(_append(answer, describe_wait(facts, run, entry, now)), describe_next(facts, entry, now))
-    if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
+    is_careful = facts.task.policies.guarantee == "at_most_once" and not is_gate_check(run.input)
+    if run.state is RunState.LOST and is_careful:
         return _append(answer, _NOT_AGAIN)
     return answer
 

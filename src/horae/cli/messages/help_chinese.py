@@ -197,7 +197,7 @@ OPTIONS: Final[dict[str, str]] = {
     "With --after: any of them (default), or all.": "与 --after 一起使用：any（任意一个，默认）或 all（全部）。",
     "Also if other tasks run after it; these are then paused.": "即使有其他任务在它之后运行；这些任务随后暂停。",
     "Do not start the tasks that run after it.": "不启动在它之后运行的任务。",
-    "Ask its gate and show the verdict; the target is not called.": "询问其门控并显示结论;不调用目标。",
+    "Ask its gate and show the verdict; the target is not called.": "询问其门控并显示结论；不调用目标。",
     "Show what runs after it, level by level; of a run, the states of its chain.": "逐级显示在它之后运行的任务；对于运行，显示其任务链的状态。",
     "Whose task it is.": "任务的所有者。",
     "Made, but paused.": "创建后即暂停。",

@@ -295,12 +295,16 @@ BACKFILL: Final = Message("Run {number} past occurrences of {name}", "补跑 {na
 STARTED: Final = Message("  {id}  started +{late}{node}", "  {id}  已开始 +{late}{node}")
 ENDED: Final = Message("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Message("progress", "进度")
-GATE_OPEN: Final = Message("the gate is open: the target would be called", "门控已通过:会调用目标")
-GATE_CLOSED: Final = Message("the gate is closed: the run would be skipped", "门控未通过:这次会被跳过")
+GATE_OPEN: Final = Message(
+    "the gate is open: the target would be called; nothing was stored", "门控已通过:会调用目标;没有保存任何内容"
+)
+GATE_CLOSED: Final = Message(
+    "the gate is closed: the run would be skipped; nothing was stored", "门控未通过:这次会被跳过;没有保存任何内容"
+)
 GATE_FIELDS: Final[dict[str, Message]] = {
     "reason": Message("reason", "原因"),
     "data": Message("data", "数据"),
-    "state": Message("state, not stored", "状态(未保存)"),
+    "state": Message("state", "状态"),
 }
 
 ORIGINS: Final[dict[str, Message]] = {
@@ -380,6 +384,8 @@ NEEDS: Final[dict[str, Message]] = {
     "failing": Message("fails again and again", "连续失败"),
     "orphaned": Message("its code is gone", "代码已不存在"),
     "awaiting_approval": Message("waits for approval", "等待批准"),
+    "predecessor_deleted": Message("paused: a task that it ran after was deleted", "已暂停:其前置任务已被删除"),
+    "gate_failed": Message("paused: its gate failed again and again", "已暂停:其门控连续失败"),
     "stranded": Message("due, and no node can run it", "已到期,但没有节点能运行"),
     "overdue": Message("due, and not claimed by any node", "已到期,但没有节点领取"),
     "owner_revoked": Message("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),

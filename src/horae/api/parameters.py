@@ -39,6 +39,7 @@ Include = Annotated[
     ),
 ]
 Owner = Annotated[str | None, Query(max_length=200, description="Owner, for admins; others see only their own.")]
+System = Annotated[bool, Query(description="System tasks, which Horae makes itself, instead of all others.")]
 TaskId = Annotated[str, Path(max_length=200, description="The id of a task: `tsk_…`.")]
 RunId = Annotated[str, Path(max_length=200, description="The id of a run: `run_…`.")]
 State = Annotated[list[str] | None, Query(description="Any of these states; repeated, or with commas.")]
@@ -110,6 +111,11 @@ def build_filter(  # noqa: PLR0913 - every condition by its name
 ) -> TaskFilter:
     task_filter = TaskFilter(owner, parse_task_states(state), name, lane, parse_labels(label), text, kind, prefix)
     return task_filter if q is None else narrow_task_filter(task_filter, q)
+
+
+def reader_of(principal: Principal, *, system: bool) -> Principal:
+    """Return the principal that reads a list: of system tasks, or of all others."""
+    return principal.as_system_reader() if system else principal
 
 
 def caller_zone(request: Request, principal: Principal) -> str:

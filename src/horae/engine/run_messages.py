@@ -7,6 +7,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any, Protocol
 
+from ..model.accounts.system_owner import account_of
 from ..model.message_refusals import refuse
 from ..model.messages import (
     RUN_MESSAGES,
@@ -105,7 +106,7 @@ class RunMessages:
     async def read(
         self, stream: str, *, reader: str = DEFAULT_READER, after: int | None = None, limit: int = 50
     ) -> MessagePage:
-        owner, name = self._run.run.owner, check_stream_name(stream)
+        owner, name = account_of(self._run.run.owner), check_stream_name(stream)
         if after is None:
             cursor = await self._store.register_reader(owner, name, check_reader(reader), 0, self._now())
             after = 0 if cursor is None else cursor.number

@@ -19,6 +19,7 @@ from ..lifecycle.messages import (
     register_reader,
     remove_old,
 )
+from ..model.accounts.system_owner import account_of
 from ..model.change import Change
 from ..model.events.event import Event
 from ..model.message_refusals import refuse
@@ -104,7 +105,7 @@ class StreamWrites(NamedTuple):
 def stream_writes_of(task: Task, change: Change) -> StreamWrites:
     """Return the messages and moves of a change; a settlement has its run."""
     run = change.updated_runs[0] if change.updated_runs else None
-    return StreamWrites(task.owner, change.messages, change.moves, task.id, None if run is None else run.id)
+    return StreamWrites(account_of(task.owner), change.messages, change.moves, task.id, None if run is None else run.id)
 
 
 async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites]) -> list[tuple[int, ...]]:

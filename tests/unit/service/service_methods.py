@@ -38,6 +38,7 @@ from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
 from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import Operations
+from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.tasks import Tasks
 
 SERVICES: Final = (
@@ -49,6 +50,7 @@ SERVICES: Final = (
     Events,
     Bulk,
     Operations,
+    SystemTasks,
     DeclaredTasks,
     Functions,
     Outages,

@@ -15,6 +15,7 @@ from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, ex
 from ...lifecycle.explain_chain import explain_unstarted, newest_is_row, with_predecessors
 from ...model.accounts.account import OWNER_KIND, Owner, owner_from
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import account_of
 from ...model.change import Facts
 from ...model.entry import CONTROL_KINDS, EntryState
 from ...model.pauses import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
@@ -148,7 +149,7 @@ class Explanations:
             nodes = await self._load_nodes(now)
             explanation = explain(facts, rows.items, instant, now, nodes)
         if needs_quota(explanation):
-            explanation = await self._with_quota(explanation, facts.task.owner, now)
+            explanation = await self._with_quota(explanation, account_of(facts.task.owner), now)
         if isinstance(facts.task.schedule, After):
             explanation = await self._along_chain(facts, explanation, now if at is None else instant)
         if at is None:

@@ -6,6 +6,7 @@ import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ...model.accounts.system_owner import account_of
 from ...model.limits import LOG_LINE_CHARACTERS, to_storable
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
@@ -55,7 +56,7 @@ def run_facts_of(invocation: Invocation) -> RunFacts:
         task.id,
         run.id,
         task.name,
-        run.owner,
+        account_of(run.owner),
         invocation.key,
         invocation.trace,
         run.attempt,

@@ -137,7 +137,7 @@ async def render_task(
     if "last" in include:
         last = (await app_context(request).service.tasks.latest(principal, [facts])).get(facts.task.id)
     names = await app_context(request).service.tasks.predecessor_names(principal, [facts.task])
-    data = task_json(facts, language, last, names=names)
+    data = task_json(facts, language, last, names=names, now=app_context(request).clock.now())
     return {**data, "agenda": agenda_json(facts)} if "agenda" in include else data
 
 

@@ -101,7 +101,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
         else await tasks.page(reader, task_filter, after, limit)
     )
     last = await tasks.latest(principal, page.items) if "last" in include_parts else {}
-    lang = request_language(request)
+    lang, now = request_language(request), app_context(request).clock.now()
     names = await tasks.predecessor_names(principal, [facts.task for facts in page.items])
     counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(reader, task_filter), strict=True))
     if selection.names is not None:
@@ -109,11 +109,15 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
             request,
             principal,
             page,
-            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id), names=names)),
+            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id), names=names, now=now)),
             **counted,
         )
     return page_response_of_json(
-        request, principal, page, lambda facts: encode_task(facts, lang, last.get(facts.task.id), names), **counted
+        request,
+        principal,
+        page,
+        lambda facts: encode_task(facts, lang, last.get(facts.task.id), names, now=now),
+        **counted,
     )
 
 

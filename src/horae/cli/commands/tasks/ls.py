@@ -190,7 +190,9 @@ async def _missed_by_task(app: CommandSession, reader: Principal, now: datetime)
 
 def _json(out: Printer, task_list: TaskList, facts: Facts) -> dict[str, Any]:
     task_id = facts.task.id
-    return task_json(facts, out.language, task_list.last.get(task_id), task_list.missed[task_id], task_list.names)
+    return task_json(
+        facts, out.language, task_list.last.get(task_id), task_list.missed[task_id], task_list.names, now=task_list.now
+    )
 
 
 def _show(out: Printer, task_list: TaskList) -> None:
@@ -264,7 +266,7 @@ def _rows(out: Printer, task_list: TaskList) -> list[dict[str, Cell]]:
                 task_list.last.get(facts.task.id), task_list.missed[facts.task.id], task_list.now, language
             ),
             "next": next_cell,
-            "state": state_cell(facts, "en" if out.plain else language, whole=not out.on_terminal),
+            "state": state_cell(facts, "en" if out.plain else language, task_list.now, whole=not out.on_terminal),
             "id": StyledText(ids[facts.task.id], "dim"),
         }
         for facts, next_cell in zip(task_list.tasks, coming, strict=True)

@@ -24,8 +24,8 @@ TEXTS: Final[dict[str, Message]] = {
     "tasks_system": Message("System tasks", "系统任务"),
     "tasks_system_none": Message("There are no system tasks.", "没有系统任务。"),
     "tasks_system_about": Message(
-        "Horae makes, changes and deletes system tasks itself. They count in no quota.",
-        "系统任务由 Horae 自行创建、修改和删除,不计入任何配额。",
+        "Horae makes, changes and deletes system tasks itself. They do not count in quotas of tasks and runs.",
+        "系统任务由 Horae 自行创建、修改和删除,不计入任务和运行的配额。",
     ),
     "tasks_outcomes": Message("Last 30 outcomes", "最近 30 次结果"),
     "tasks_running": Message("running", "运行中"),

@@ -8,12 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
+from ...choices import Language
 from ...errors import HoraeError
 from ...lifecycle.chain_graph import links_of
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL
 from ...model.accounts.system_owner import is_system_owner
 from ...model.change import Facts
-from ...model.reason import describe_reason
+from ...model.reason import describe_reason, reason_phrase
+from ...model.run import Run, RunState
 from ...model.task import OPEN_STATES, TaskState
 from ...ports.store import RunFilter
 from ...schedule import After
@@ -108,11 +110,18 @@ def _head_data(request: PageRequest, facts: Facts, names: Mapping[str, str]) -> 
         "backfill_total": int(total) if total.isdecimal() and len(total) < _DIGITS else 0,
         "labels": {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)},
         "origin": _origin(facts),
-        "error_line": error_line,
+        "error_line": lambda run: error_line(run) or _skip_reason(run, viewer.language),
         "tab": tab if tab in TABS else TABS[0],
         "tabs": TABS,
         **_fires(viewer, facts),
     }
+
+
+def _skip_reason(run: Run, language: Language) -> str:
+    """Return why a run without an error was skipped; empty for all others."""
+    if run.state is not RunState.SKIPPED or run.reason is None:
+        return ""
+    return reason_phrase(run.reason, language)
 
 
 def _chain_data(facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:

@@ -186,8 +186,12 @@ class Explanations:
         if _is_orphaned(why.facts):
             return why._replace(missing=missing)
         explanation = why.explanation
-        is_waiting = explanation.verdict is Verdict.WAITING and is_waiting_for_node(why.facts, explanation.verdict)
-        # The warning that follows names what such an entry waits for.
+        is_waiting = (
+            explanation.verdict is Verdict.WAITING
+            and is_waiting_for_node(why.facts, explanation.verdict)
+            and not why.facts.task.policies.where
+        )
+        # The warning that follows names what such an entry waits for, except the labels.
         before, before_zh = (
             ("It is due and waits.", "它已到期，正在等待。")
             if is_waiting

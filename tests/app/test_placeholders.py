@@ -76,6 +76,23 @@ async def test_unknown_placeholder_is_refused_when_the_task_is_made_or_edited() 
             await task.edit(payload={"text": "{horae.now}"})
 
 
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("https://example.org/{horae.key}", "placeholder_place"),
+        ("https://example.org/?key={horae.kez}", "unknown_placeholder"),
+    ],
+)
+async def test_placeholder_in_a_url_is_refused_although_its_braces_are_quoted(url: str, code: str) -> None:
+    async with Horae("memory://", zone="UTC", engine=False) as app:
+        with pytest.raises(InvalidTask) as refusal:
+            await app.schedule({"kind": "http", "url": url}, "every 1h")
+        assert refusal.value.code == code
+        task = await app.schedule({"kind": "http", "url": "https://example.org/{x}"}, "every 1h")
+        with pytest.raises(InvalidTask):
+            await task.edit(target={"kind": "http", "url": url})
+
+
 async def test_store_recognises_a_template_when_it_reads_the_task(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     async with Horae(url, zone="UTC", engine=False) as app:

@@ -278,8 +278,13 @@ def test_overview_counts_and_names_failures(cli: Cli) -> None:
 
 def test_lanes_and_their_limits(cli: Cli) -> None:
     assert cli("lane", "gpu", "3", "--json").json == {"name": "gpu", "limit": 3, "taken": 0}
-    assert cli("lanes", "--json").json == [{"name": "gpu", "limit": 3, "taken": 0}]
-    assert "gpu   3      0" in cli("lanes").out
+    status = {"name": "gpu", "limit": 3, "taken": 0, "waiting": 0, "oldest": None, "idle": 0}
+    assert cli("lanes", "--json").json == [status]
+    assert "gpu   3      0      0                0" in cli("lanes").out
+    detail = {**status, "runs": [], "others": 0, "queue": [], "more": False}
+    assert cli("lane", "gpu", "--json").json == detail
+    assert "gpu  0 of 3 in use" in cli("lane", "gpu").out
+    assert cli("lane", "gpu", "--quiet").out == ""
     assert cli("lane", "gpu", "1000001").code == 6
     assert "at most 4 runs of gpu" in cli("lane", "gpu", "4").out
 

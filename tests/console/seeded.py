@@ -277,10 +277,15 @@ class Seeder:
         claimed = await self.add("pay the invoice once", "now", options=Options(guarantee="at_most_once"))
         failed = await self.add("gave up", "now", options=Options(retries=0, give_up_after=1))
         done = await self.add("done", "now")
-        for number in range(3):
-            await self.add(f"print page {number}", "now", who=LOCAL, lane="press")
+        pages = [await self.add(f"print page {number}", "now", who=LOCAL, lane="press") for number in range(3)]
         now = self.api.app.context.clock.now()
         runs = await self.claim(now)
+        # The run in the lane is idle, and asked to yield to a page of another owner.
+        printing = next(runs[page.id] for page in pages if page.id in runs)
+        await self.store.declare_idle(printing.id, printing.token, now)
+        self.seed.add("runs", printing.id)
+        await self.add("print a letter", "now", who=LOCAL, owner="ada", lane="press")
+        await self.claim(self.api.app.context.clock.now())
         await self.settle(runs[waiting.id], Waiting(now + HOUR), now)
         await self.settle(runs[failed.id], Failed(QUOTES, permanent=True), now)
         await self.settle(runs[done.id], Succeeded('"fine"'), now)

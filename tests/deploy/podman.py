@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -49,6 +50,16 @@ class Podman:
                 ["apt-get", "-q", "-y", "install", "--no-install-recommends", "netavark", "aardvark-dns"], check=True
             )
         self._command = ("podman", "--root", str(folder / "root"), "--runroot", str(folder / "run"))
+
+    @property
+    def options(self) -> Sequence[str]:
+        """Options before the command, by which other programs use the same images and containers."""
+        return self._command[1:]
+
+    @property
+    def settings(self) -> Path:
+        """Goes into the variable CONTAINERS_CONF."""
+        return self._settings
 
     def __call__(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(

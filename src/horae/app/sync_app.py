@@ -226,12 +226,14 @@ class BlockingTask:
         *,
         input: Mapping[str, Any] | None = None,  # noqa: A002
         merge: Mapping[str, Any] | None = None,
+        gate_only: bool = False,
     ) -> Run | None:
         """Start one extra run now; with `wait`, wait that long for its end and return its last run.
 
-        `input` are its arguments instead of those of the task; `merge` changes some of these.
+        `input` are its arguments instead of those of the task; `merge` changes some of these. With `gate_only` it asks
+        the gate of the task and does not call its target.
         """
-        run: RunHandle = self._horae.call(self._task.run_now(input=input, merge=merge))
+        run: RunHandle = self._horae.call(self._task.run_now(input=input, merge=merge, gate_only=gate_only))
         return None if wait is None else self._horae.call(run.wait(wait))
 
     def edit(

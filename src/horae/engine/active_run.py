@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from ..clock import Clock
 from ..model.events.trace_context import traceparent
 from ..model.gate import NO_DATA, GateVerdict
+from ..model.idle import YieldKind, YieldReason
 from ..model.ids import occurrence_key
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
 from ..model.messages import RunWrites
@@ -19,8 +20,9 @@ from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import Line
+from ..ports.previous import NO_PREVIOUS
+from .idle_report import IdleReport
 from .journal_writer import RunLogUsage
-from .previous import NO_PREVIOUS
 from .run_messages import RunMessages
 
 if TYPE_CHECKING:
@@ -31,10 +33,11 @@ LOG: Final = logging.getLogger("horae")
 
 
 class ActiveRun:
-    """Run that this node executes. `heartbeat` and `log` may be called from any thread, everything else on the event loop."""
+    """Run that this node executes. `heartbeat`, `idle` and `log` may be called from any thread, everything else on the event loop."""
 
     __slots__ = (
         "_cancel_actions",
+        "_idle",
         "_messages",
         "_runner",
         "begun_at",
@@ -58,6 +61,7 @@ class ActiveRun:
         self._runner = runner
         self._cancel_actions: list[Callable[[], None]] | None = None
         self._messages: RunMessages | None = None
+        self._idle: IdleReport | None = None
         self.task = task
         self.run = run
         self.started = started
@@ -118,7 +122,24 @@ class ActiveRun:
 
     @property
     def yield_requested(self) -> bool:
-        return self._runner.is_stopping
+        return self._runner.is_stopping or (self._idle is not None and self._idle.reason is not None)
+
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        if self._runner.is_stopping:
+            return YieldReason(YieldKind.NODE_STOPPING)
+        return None if self._idle is None else self._idle.reason
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        if self._idle is None and idle:
+            self._idle = self._runner.new_idle_report(self)
+        if self._idle is not None:
+            self._idle.declare(self._runner.clock.now() if idle else None)
+
+    def request_yield(self, since: datetime, reason: YieldReason) -> None:
+        """Ask the run to yield, if it is idle since that instant."""
+        if self._idle is not None:
+            self._idle.request_yield(since, reason)
 
     @property
     def messages(self) -> RunMessages:
@@ -137,6 +158,8 @@ class ActiveRun:
 
     def progress(self, done: float, text: str = "") -> None:
         self.heartbeat()
+        if self._idle is not None:
+            self._idle.declare(None)
         self.log(f"{min(max(done, 0.0), 1.0):.4f} {text}".rstrip(), "progress")
 
     def heartbeat(self) -> None:

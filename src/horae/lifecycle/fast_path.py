@@ -65,6 +65,7 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
             (),
             (),
             (),
+            (),
         ),
     )
 
@@ -159,7 +160,7 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
     _, counted, _, skips, _, _, pause, reason, ended = facts.status
     if facts.entries:
         after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, summary, pause, reason, ended))
-        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), ()))
+        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), (), ()))
     after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, summary, pause, reason, now))
     completed = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
-    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), ()))
+    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), (), ()))

@@ -135,6 +135,13 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         (("resume_task", {"id": "{id}"}), ("run_task_now", {"id": "{id}"})),
     ),
+    "no_gate": Hint(
+        Message(
+            "Give it one with update_task and gate, or call run_task_now with id {id} without gate_only.",
+            "请用 update_task 的 gate 为它设置门控,或不带 gate_only 以 id {id} 调用 run_task_now。",
+        ),
+        (("run_task_now", {"id": "{id}"}),),
+    ),
     "already_running": Hint(
         Message(
             "Wait until that run has ended (list_runs shows it), then call run_task_now again.",

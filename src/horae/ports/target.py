@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..model.accounts.principal import Principal
+from ..model.idle import YieldReason
 from ..model.messages import MessagePage
 from ..model.outcome import Outcome
 from ..model.record import RecordWrite
@@ -91,7 +92,11 @@ class Invocation(Protocol):
     def cancelled(self) -> bool: ...
     @property
     def yield_requested(self) -> bool:
-        """Whether the node is shutting down: work that can end early should."""
+        """Whether the run should end early if it can: the node is shutting down, or the run is idle and an entry waits."""
+
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        """Why it should; None while it is not asked to."""
 
     @property
     def messages(self) -> RunMessages: ...
@@ -102,6 +107,12 @@ class Invocation(Protocol):
 
     def heartbeat(self) -> None:
         """Report that the run is alive, which moves its deadline."""
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        """Declare that the run is idle, or no longer idle; progress ends the idle state too, a heartbeat does not.
+
+        An idle run is asked to yield as soon as an entry of higher priority, or of another owner, waits in one of its lanes.
+        """
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         """Register a callback for the cancellation of the run: kill a child, close a connection."""

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from ..engine.run_messages import RunMessages as EngineMessages
+from ..model.idle import YieldReason
 from ..model.ids import occurrence_key
 from ..model.run import Run
 from ..model.task import Task
@@ -37,6 +38,8 @@ class RecordingInvocation:
         self.gate_state: str | None = None
         self.cancelled = False
         self.yield_requested = False
+        self.yield_reason: YieldReason | None = None
+        self.is_idle = False
         self.lines: list[LogLine] = []
         self.heartbeats = 0
         self._actions: list[Callable[[], None]] = []
@@ -66,6 +69,10 @@ class RecordingInvocation:
         with self._lock:
             self.heartbeats += 1
             self.deadline += timedelta(seconds=1)
+        self._wake()
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self.is_idle = idle
         self._wake()
 
     def on_cancel(self, action: Callable[[], None]) -> None:

@@ -17,6 +17,8 @@ _POLICY_OF_PART: Final = {
     "attempts": "retry",
     "within": "missed",
 }
+_PARENTS: Final = frozenset({"policies", "past", *POLICY_FIELDS})
+"""Objects within a task: an unknown field of one is named without it."""
 _POLICY_NAMES: Final = frozenset({*POLICY_FIELDS, *_POLICY_OF_PART})
 _CODES_WITH_FIELD: Final = frozenset(
     {
@@ -46,6 +48,14 @@ _CODES_WITH_TARGET_FIELD: Final = frozenset(
 _POINTER_BY_CODE: Final = {
     "bad_when": "/when",
     "never_fires": "/when",
+    "after_count": "/after",
+    "after_twice": "/after",
+    "after_and_schedule": "/after",
+    "unknown_predecessor": "/after",
+    "chain_cycle": "/after",
+    "chain_too_deep": "/after",
+    "too_many_successors": "/after",
+    "join_of_several_roots": "/after",
     "past_not_allowed": "/past",
     "bad_labels": "/labels",
     "bad_where": "/policies/where",
@@ -95,16 +105,19 @@ def pointer_to(refusal: Refusal) -> str | None:
 
 
 def _pointer_in_task(refusal: Refusal) -> str | None:
-    if isinstance(refusal, InvalidSchedule):
-        return f"/when{refusal.facts.get('pointer', '')}"
     if refusal.code in _POINTER_BY_CODE:
         return _POINTER_BY_CODE[refusal.code]
+    if isinstance(refusal, InvalidSchedule):
+        return f"/when{refusal.facts.get('pointer', '')}"
     name = refusal.facts.get("name")
     if not isinstance(name, str):
         return None
     if refusal.code in _CODES_WITH_TARGET_FIELD:
         return _pointer(["target", *name[:200].split(".")])
-    return _path(name) if refusal.code in _CODES_WITH_FIELD else None
+    if refusal.code not in _CODES_WITH_FIELD:
+        return None
+    parent = refusal.facts.get("parent")
+    return _path(f"{parent}.{name}" if parent in _PARENTS else name)
 
 
 def _path(name: str) -> str:

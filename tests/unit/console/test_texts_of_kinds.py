@@ -6,6 +6,7 @@ import pytest
 
 from horae.console.messages import TEXTS
 from horae.model.run import Origin
+from horae.model.task import PauseCause
 from horae.schedule.canonical import _KEYS as SCHEDULE_KINDS
 
 
@@ -18,3 +19,8 @@ def test_form_names_the_kind_of_a_schedule(kind: str) -> None:
 def test_pages_name_the_origin_of_a_run(origin: Origin) -> None:
     assert f"run_origin_{origin}" in TEXTS
     assert origin is Origin.SCHEDULED or f"origin_{origin}" in TEXTS
+
+
+@pytest.mark.parametrize("cause", PauseCause)
+def test_pages_name_the_cause_of_a_pause(cause: PauseCause) -> None:
+    assert f"pause_{cause}" in TEXTS

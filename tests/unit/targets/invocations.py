@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Lock
 
 from horae.engine.run_messages import RunMessages as EngineMessages
+from horae.model.idle import YieldReason
 from horae.model.outcome import Outcome
 from horae.model.policy import DEFAULT_POLICIES
 from horae.model.run import Origin, Run, RunState, Span
@@ -56,6 +57,8 @@ class Recorded:
         self.deadline = NOON + timedelta(minutes=5)
         self.cancelled = False
         self.yield_requested = False
+        self.yield_reason: YieldReason | None = None
+        self.idle_states: list[bool] = []
         self.lines: list[tuple[str, str]] = []
         self.beats = 0
         self.actions: list[Callable[[], None]] = []
@@ -76,6 +79,9 @@ class Recorded:
     def heartbeat(self) -> None:
         self.beats += 1
         self.deadline += timedelta(minutes=1)
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self.idle_states.append(idle)
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         self.actions.append(action)

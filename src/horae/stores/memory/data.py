@@ -12,6 +12,7 @@ from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.gate import GATE_STATE_KIND
+from ...model.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
 from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
 from ...model.reason import Reason
 from ...model.record import RecordWrite
@@ -114,6 +115,12 @@ class Data:
             self.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
             self.lane_turns.write(lane, entry.owner)
 
+    def drop_unused_lane_turns(self) -> None:
+        """Forget the last owner of each lane that has no run and no entry that waits."""
+        for lane in tuple(self.lane_turns.all_keys()):
+            if not self.slots_in_use(lane) and not self.entries.has_parked(lane) and not self.entries.offered(lane):
+                self.lane_turns.write(lane, None)
+
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
         if task is None or not is_readable(owner, task.owner):
@@ -137,8 +144,41 @@ class Data:
     def lane_use(self, name: str) -> LaneUse:
         entries = self.entries
         return LaneUse(
-            name, self.lane_limit(name), self.slots_in_use(name), entries.offered(name), entries.has_parked(name)
+            name,
+            self.lane_limit(name),
+            self.slots_in_use(name),
+            entries.offered(name),
+            entries.has_parked(name),
+            idle_runs_of(self.records.get((IDLE_RUNS_KIND, name))),
         )
+
+    def put_idle_runs(self, idle_runs: Sequence[IdleRun]) -> None:
+        for run in idle_runs:
+            before = self._idle_runs(run.lane)
+            self._write_idle_runs(run.lane, before, {**before, run.run_id: run})
+
+    def drop_idle_run(self, run: Run) -> None:
+        for lane in run.lanes:
+            before = self._idle_runs(lane)
+            if run.id in before:
+                self._write_idle_runs(lane, before, {key: each for key, each in before.items() if key != run.id})
+
+    def yield_reason(self, run: Run) -> YieldReason | None:
+        """Return why an idle run is asked to yield."""
+        found = (self._idle_runs(lane).get(run.id) for lane in run.lanes)
+        return next((each.yield_reason for each in found if each is not None and each.yield_kind is not None), None)
+
+    def is_idle(self, run: Run) -> bool:
+        return any(run.id in self._idle_runs(lane) for lane in run.lanes)
+
+    def _idle_runs(self, lane: str) -> dict[str, IdleRun]:
+        record = self.records.get((IDLE_RUNS_KIND, lane))
+        return {} if record is None else {run.run_id: run for run in idle_runs_of(record)}
+
+    def _write_idle_runs(self, lane: str, before: dict[str, IdleRun], after: dict[str, IdleRun]) -> None:
+        record = self.records.get((IDLE_RUNS_KIND, lane))
+        for writing in record_writes(lane, None if record is None else record.version, before, after):
+            self.records.write_if_unchanged(writing)
 
     def find_existing_runs(self, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that the ledger already has."""
@@ -177,6 +217,8 @@ class Data:
                 # Ready queues are internal to the store.
                 put = entry._replace(state=EntryState.TIMED) if entry.state is EntryState.READY else entry
                 self._replace_entry(task_id, put.slot, put)
+        if change.idle_runs:
+            self.put_idle_runs(change.idle_runs)
         for event in change.events:
             self.events.append(event)
         for row in change.chain_rows:
@@ -234,6 +276,7 @@ class Data:
         if before is None or not before.live:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
         self.runs.write(run.id, run)
+        self.drop_idle_run(before)
         if not run.live:
             self._freed_lanes.update(before.lanes)
 
@@ -268,6 +311,7 @@ class Data:
     def delete_run(self, run_id: str) -> None:
         run = self.runs[run_id]
         if run.live:
+            self.drop_idle_run(run)
             self._freed_lanes.update(run.lanes)
         self.lines.write(run_id, None)
         self.runs.write(run_id, None)

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Mapping
 from ...model.accounts.system_owner import account_of
 from ...model.change import Facts
 from ...model.entry import Entry, EntryState
+from ...model.idle import IDLE_RUNS_KIND
 from ...model.lane import DEFAULT_LIMIT, owner_lane
 from ...model.route import is_route
 from ...model.task import Task
 from ..codec.columns import decode_versioned_task, entry_task, live_and_entry_counts, run_task
-from ..codec.rows import REASONS, decode_entry, decode_run, new_tuple
+from ..codec.rows import REASONS, decode_entry, decode_record, decode_run, new_tuple
 from ..loaded_facts import LaneCounts, TaskFacts
 from ..task_cache import CachedTask, TaskCache
 from .connection import Statements
@@ -181,8 +182,13 @@ class LaneState(LaneCounts):
         # Count only now: a count from before the locks may be out of date.
         for name, limit in limits.items():
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
-        for name, taken, offered, has_waiting, last_owner in await self._connection.query("lane_counts", missing):
+        for name, taken, offered, has_waiting, last_owner, has_idle in await self._connection.query(
+            "lane_counts", missing
+        ):
             self._taken[name], self._offered[name] = taken, offered
+            if has_idle:
+                for row in await self._connection.query("get_record", IDLE_RUNS_KIND, name):
+                    self.add_idle_record(decode_record(row))
             if has_waiting:
                 self._with_waiting.add(name)
             if last_owner is not None:

@@ -46,6 +46,8 @@ class UnitOfWork(PendingChanges):
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
         self._stream_writes: list[StreamWrites] = []
+        self._moved_runs: list[Run] = []
+        """Runs in lanes that have a new state, or are gone: they are no longer idle."""
         self._ordinary = None if connection.write_ordinary is None else OrdinaryBatch()
         """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
 
@@ -182,6 +184,8 @@ class UnitOfWork(PendingChanges):
                 if lane not in unparked:
                     # An unparked entry had its turn when it was unparked.
                     lane_state.take_turn(lane, run.owner)
+        if change.idle_runs:
+            self._loaded.lane_state.put_idle_runs(change.idle_runs)
         for run in change.updated_runs:
             self._add_moved_run(known, run)
         if (
@@ -229,6 +233,8 @@ class UnitOfWork(PendingChanges):
         before = require_live(known, run.id)
         self.batches.update_run(known.number, before, run)
         lanes = lanes_taken(run)
+        if before.lanes:
+            self._moved_runs.append(before)
         if before.lanes != lanes:
             self._loaded.lane_state.add_taken(before.lanes, -1)
             self._loaded.lane_state.add_taken(lanes, 1)
@@ -244,6 +250,7 @@ class UnitOfWork(PendingChanges):
             batches.entries.pop((known.number, entry.slot), None)
             if entry.lane is not None and entry.state in CLAIMABLE:
                 self._loaded.lane_state.count_unparked(entry.lane, -1)
+        self._moved_runs += known.live
         for run in known.live:
             batches.changed_live_runs.pop(run.id, None)
             batches.new_runs.pop(run.id, None)
@@ -268,6 +275,9 @@ class UnitOfWork(PendingChanges):
             for lane in sorted(self._freed_lanes):
                 if lane_state.has_waiting(lane) and lane_state.free_slots(lane):
                     await unpark_entries(self._connection, lane_state, lane)
+        for run in self._moved_runs:
+            lane_state.drop_idle_run(run.lanes, run.id)
+        self.batches.attached_records += lane_state.idle_record_writes()
         if lane_state.turns:
             await self._connection.write_rows("put_lane_turns", 2, flatten_rows(lane_state.turns.items()))
         if self._stream_writes:

@@ -19,6 +19,7 @@ from io import TextIOWrapper
 from threading import Lock, Thread
 from typing import Any, Final
 
+from ...model.idle import YieldReason
 from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
@@ -92,6 +93,10 @@ class PipeReporter:
     def yield_requested(self) -> bool:
         return self._update.yield_requested
 
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        return self._update.yield_reason
+
     def log(self, text: str, level: str = "info") -> None:
         self.send({"log": text, "level": level})
 
@@ -100,6 +105,9 @@ class PipeReporter:
 
     def heartbeat(self) -> None:
         self.send({"heartbeat": True})
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self.send({"idle": idle})
 
     def send(self, message: dict[str, Any]) -> None:
         rest = memoryview(encode_message(message))

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...model.accounts.system_owner import account_of
+from ...model.idle import YieldReason
 from ...model.limits import LOG_LINE_CHARACTERS, to_storable
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
@@ -44,9 +45,12 @@ class RunReporter(Protocol):
     def cancelled(self) -> bool: ...
     @property
     def yield_requested(self) -> bool: ...
+    @property
+    def yield_reason(self) -> YieldReason | None: ...
     def log(self, text: str, level: str = "info") -> None: ...
     def progress(self, done: float, text: str = "") -> None: ...
     def heartbeat(self) -> None: ...
+    def idle(self, idle: bool = True) -> None: ...  # noqa: FBT001, FBT002 - the argument is the state
 
 
 def run_facts_of(invocation: Invocation) -> RunFacts:
@@ -208,8 +212,13 @@ class Context:
 
     @property
     def yield_requested(self) -> bool:
-        """Whether the node is stopping; a function that can end early should."""
+        """Whether a function that can end early should: the node is stopping, or the run is idle and an entry waits."""
         return self._reporter.yield_requested
+
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        """Why it should yield: `kind` (`higher_priority`, `other_owner`, `node_stopping`) and `lane`; None: it need not."""
+        return self._reporter.yield_reason
 
     def progress(self, done: float, text: str = "") -> None:
         """Report visible progress, which is also a heartbeat; `done` is between 0 and 1."""
@@ -218,6 +227,14 @@ class Context:
     def heartbeat(self) -> None:
         """Report that the run is still at work, which moves its deadline."""
         self._reporter.heartbeat()
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        """Declare that the run only waits for work, or, with False, that it works again; `progress` says the same.
+
+        An idle run holds its slots. It is asked to yield (`yield_requested`) as soon as an entry of higher priority, or of
+        another owner, waits in one of its lanes. It is never stopped for that.
+        """
+        self._reporter.idle(bool(idle))
 
     @property
     def messages(self) -> RunMessages:

@@ -92,6 +92,8 @@ class ChildOutput:
                 self._reporter.progress(done, text)
             case {"heartbeat": True}:
                 self._reporter.heartbeat()
+            case {"idle": bool(idle)}:
+                self._reporter.idle(idle)
             case {"outcome": dict(outcome)}:
                 self.outcome = decode_outcome(outcome)
             case {"unloadable": str(text)}:
@@ -149,7 +151,8 @@ class ChildProcess:
             self.stop()
         if self._output.outcome is not None:  # the function has returned; its leftover threads are not waited for
             self._group.kill_after(self._grace)
-        update = RunUpdate(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
+        invocation = self._invocation
+        update = RunUpdate(invocation.deadline, self._stopping, invocation.yield_requested, invocation.yield_reason)
         if update != self._last_sent and self._group.try_send(encode_update(update)):
             self._last_sent = update
 

@@ -21,6 +21,7 @@ from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...parameters import INTEGER
 from ...session.command_session import CommandSession, display_location, has_store, run_in_memory, run_in_session
+from .lane_detail import show_lane, show_lanes
 
 _MAX_UPCOMING = 5
 
@@ -141,31 +142,28 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
 
 @click.command("lanes", cls=Command)
 def lanes(out: Printer) -> None:
-    """List lanes and how many runs are in each."""
-    found = run_in_session(out, lambda app: app.service.lanes.all(app.principal)) if has_store(out) else ()
-    _show_lanes(out, found)
-
-
-def _show_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
-    if out.json:
-        out.data([lane_json(each) for each in found])
-    elif out.quiet:
-        out.ids([each.name for each in found])
-    elif found:
-        rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.used)] for each in found]
-        out.table(out.translate(messages.LANE_TITLES).split("|"), rows)
-    else:
-        out.aside(out.translate(messages.NOTHING))
+    """List lanes: limit, runs, entries that wait, and idle runs."""
+    show_lanes(out)
 
 
 @click.command("lane", cls=Command)
 @click.argument("name", metavar="NAME")
-@click.argument("limit", type=INTEGER, metavar="LIMIT", help="At most so many at once; 0 lets nothing start.")
-def lane(out: Printer, *, name: str, limit: int) -> None:
-    """Set how many runs of a lane go on at once."""
+@click.argument(
+    "limit",
+    type=INTEGER,
+    required=False,
+    metavar="[LIMIT]",
+    help="At most so many at once; 0 lets nothing start. Without it, the lane is shown.",
+)
+def lane(out: Printer, *, name: str, limit: int | None) -> None:
+    """Show a lane and what waits in it, or set its limit."""
+    if limit is None:
+        show_lane(out, name)
+        return
+    wanted = limit
 
     async def work(app: CommandSession) -> LaneUse:
-        return await app.service.lanes.limit(app.principal, name, limit)
+        return await app.service.lanes.limit(app.principal, name, wanted)
 
     found = run_in_session(out, work, create=True)
     if out.json:

@@ -32,13 +32,15 @@ SELECT 'blocked_owners', owner, reason FROM blocked_owners WHERE owner IN carray
 SELECT value, (SELECT slot_limit FROM lanes WHERE name = value) FROM carray(?)
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
+-- and whether runs are idle.
 SELECT
   value,
   (SELECT count(*) FROM lane_slots WHERE lane = value),
   (SELECT count(*) FROM agenda INDEXED BY agenda_unparked WHERE lane = value AND lane IS NOT NULL AND state < 2),
   EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = value),
-  (SELECT owner FROM lane_turns WHERE lane = value)
+  (SELECT owner FROM lane_turns WHERE lane = value),
+  EXISTS (SELECT 1 FROM records WHERE records.kind = 'idle_runs' AND records.key = value)
 FROM carray(?)
 
 -- name: number_by_id

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from horae import Horae, InvalidTask
+from horae.model.accounts.principal import LOCAL
 from horae.model.placeholders import TemplateTask
+from horae.model.task import Target
+from horae.service.tasks.edits import Edits
 from horae.testing import TimeTravel
 
 
@@ -89,8 +92,9 @@ async def test_placeholder_in_a_url_is_refused_although_its_braces_are_quoted(ur
             await app.schedule({"kind": "http", "url": url}, "every 1h")
         assert refusal.value.code == code
         task = await app.schedule({"kind": "http", "url": "https://example.org/{x}"}, "every 1h")
-        with pytest.raises(InvalidTask):
-            await task.edit(target={"kind": "http", "url": url})
+        edits = Edits(target=Target("http", json.dumps({"url": url})))
+        with pytest.raises(InvalidTask, match="placeholder"):
+            await app.service.tasks.edit(LOCAL, task.id, edits)
 
 
 async def test_store_recognises_a_template_when_it_reads_the_task(tmp_path: Any) -> None:

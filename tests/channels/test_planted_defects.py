@@ -8,12 +8,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from horae.agents.channels import feishu
 from horae.agents.channels.telegram import TelegramChannel
+from horae.agents.channels.whatsapp import WhatsAppChannel
 from horae.outgoing.addresses import read_networks
 from horae.ports.channel import Channel, ChannelTools, DeliveryDelayed, DeliveryRefused
 from horae.testing.contracts.channels import ChannelContract, KnownSecrets, RecordingListener, harness
 from tests.channels import defective_channels as defects
+from tests.channels import test_feishu, test_whatsapp
+from tests.channels.feishu_service import FeishuChats, FeishuService
 from tests.channels.telegram_service import TOKEN, TelegramChats, TelegramService
+from tests.channels.whatsapp_service import WhatsAppChats, WhatsAppService
 
 DEFECTS: tuple[tuple[type[TelegramChannel], str], ...] = (
     (defects.ConfirmsFirst, "test_a_crash_before_the_confirmation_repeats_the_message"),
@@ -70,3 +75,27 @@ async def test_defect_is_found(
     more = {"caplog": caplog} if "caplog" in inspect.signature(test).parameters else {}
     with pytest.raises((AssertionError, TimeoutError, pytest.fail.Exception, DeliveryDelayed, DeliveryRefused)):
         await test(service, RecordingListener(), **more)
+
+
+async def test_webhook_that_checks_no_signature_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WhatsAppChannel, "_is_signed", accept_all)
+    server = await WhatsAppService().start()
+    try:
+        with pytest.raises(AssertionError):
+            await test_whatsapp.test_call_without_the_right_signature_is_refused(WhatsAppChats(server), {})
+    finally:
+        await server.close()
+
+
+async def test_event_whose_signature_is_not_checked_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feishu, "is_signed", lambda *_: True)
+    server = await FeishuService().start()
+    try:
+        with pytest.raises(AssertionError):
+            await test_feishu.test_event_without_the_right_signature_is_refused(FeishuChats(server), "other key")
+    finally:
+        await server.close()
+
+
+async def accept_all(*_: object) -> bool:
+    return True

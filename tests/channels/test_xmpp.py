@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from xml.etree.ElementTree import Element, SubElement
 
 import pytest
 
 from horae.agents.channels.xmpp import XMPP
-from horae.ports.channel import ChannelTools
+from horae.ports.channel import ChannelTools, DeliveryRefused
 from horae.testing.contracts.channels import ChannelContract, KnownSecrets, RecordingListener
 from horae.testing.contracts.channels.harness import connected, end
-from tests.channels.xmpp_service import XmppChats
+from tests.channels.xmpp_service import Person, XmppChats
 from tests.servers.ports import HOST
 from tests.servers.prosody import DOMAIN, ProsodyServer
 
@@ -104,3 +105,57 @@ async def test_texts_while_the_connection_is_cut_are_not_lost(service: XmppChats
         await service.write("一")
         await service.write("二")
         assert [(await listener.next()).text for _ in range(2)] == ["一", "二"]
+
+
+async def test_room_whose_nick_is_taken_is_joined_when_it_is_free(service: XmppChats) -> None:
+    """Until then texts are refused; what the other person wrote under the nick is read from the archive."""
+    other = Person(service.server, f"other{service.account}", service.chat, "Andy")
+    await other.connect()
+    before = service.clock.now()
+    listener = RecordingListener()
+    async with connected(service, listener, since=before) as channel:
+        with pytest.raises(DeliveryRefused):
+            await channel.send(service.chat, "who are you?")
+        await other.write("not the channel", to=service.chat, kind="groupchat")
+        await other.disconnect()
+        assert (await listener.next()).text == "not the channel"
+        await channel.send(service.chat, "here I am")
+    assert (await service.sent_texts())[-1] == "here I am"
+
+
+async def test_own_texts_in_the_archive_are_not_reported(service: XmppChats) -> None:
+    before = service.clock.now()
+    async with connected(service, RecordingListener()) as channel:
+        await channel.send(service.chat, "mine")
+        await channel.send(service.ann.jid, "mine, too")
+    listener = RecordingListener()
+    async with connected(service, listener, since=before):
+        await service.write("yours")
+        assert (await listener.next()).text == "yours"
+
+
+async def test_room_without_an_archive_gives_its_short_history(
+    service: XmppChats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("horae.agents.channels.xmpp.MAM", "urn:example:none")
+    before = service.clock.now()
+    await service.write("早")
+    listener = RecordingListener()
+    async with connected(service, listener, since=before):
+        first = await listener.next()
+        await service.write("晚")
+        assert (await listener.next()).text == "晚"
+    assert first.text == "早"
+    assert abs(first.sent - before) < timedelta(minutes=1)
+
+
+async def test_message_that_arrives_twice_has_the_same_source_id(service: XmppChats) -> None:
+    """Once live, and once from the archive after a restart."""
+    before = service.clock.now()
+    live, archived = RecordingListener(), RecordingListener()
+    async with connected(service, live):
+        await service.write("same")
+        first = await live.next()
+    async with connected(service, archived, since=before):
+        second = await archived.next()
+    assert (first.source_id, first.id, first.text) == (second.source_id, second.id, second.text)

@@ -111,6 +111,7 @@ def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:
     assert cli("show", "b", "--json").json["task"]["pause"]["cause"] == "predecessor_deleted"
     assert "predecessor deleted: a" in " ".join(cli("show", "b").out.split())
     assert "前置任务已删除" in cli("--lang", "zh", "ls").out
+    assert "paused: a task that it ran after was deleted" in cli("status").out
     why = cli("why", "b").out
     assert "horae edit b --after TASK" in why
     assert "horae resume b" in why

@@ -18,9 +18,10 @@ from ..model.ids import run_id
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
-from ..model.task import TaskPast, TaskState
+from ..model.task import Task, TaskPast, TaskState
 from ..outgoing.signatures import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
+from ..ports.target import RunService
 from ..runtime.service_factory import callback_key
 from ..runtime.stores import mask_url
 from ..service.query.instants import parse_span
@@ -58,6 +59,7 @@ from .lifespan import AppLifespan
 from .listeners import Handler
 from .messages import AppMessages
 from .module_names import function_name
+from .run_service import AppRunService
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence
@@ -267,6 +269,9 @@ class Horae(AppLifespan):
     async def lane(self, name: str, limit: int) -> None:
         """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts."""
         await self.service.lanes.limit(self.who, name, limit)
+
+    def _run_service(self, task: Task) -> RunService:
+        return AppRunService(self, task)
 
     @property
     def messages(self) -> AppMessages:

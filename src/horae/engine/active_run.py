@@ -14,7 +14,7 @@ from ..model.gate import NO_DATA, GateVerdict
 from ..model.idle import YieldKind, YieldReason
 from ..model.ids import occurrence_key
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
-from ..model.messages import RunWrites
+from ..model.messages import RunWrites, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
 from ..model.run import Run
@@ -24,6 +24,7 @@ from ..ports.previous import NO_PREVIOUS
 from .idle_report import IdleReport
 from .journal_writer import RunLogUsage
 from .run_messages import RunMessages
+from .run_records import RunRecords
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -39,6 +40,7 @@ class ActiveRun:
         "_cancel_actions",
         "_idle",
         "_messages",
+        "_records",
         "_runner",
         "begun_at",
         "cancelled",
@@ -61,6 +63,7 @@ class ActiveRun:
         self._runner = runner
         self._cancel_actions: list[Callable[[], None]] | None = None
         self._messages: RunMessages | None = None
+        self._records: RunRecords | None = None
         self._idle: IdleReport | None = None
         self.task = task
         self.run = run
@@ -144,12 +147,27 @@ class ActiveRun:
     @property
     def messages(self) -> RunMessages:
         if self._messages is None:
-            self._messages = RunMessages(self._runner.message_store, self, self._runner.clock.now)
+            runner = self._runner
+            self._messages = RunMessages(runner.tool_store, self, runner.clock.now, self._load_stream_quota)
         return self._messages
+
+    async def _load_stream_quota(self) -> StreamQuota:
+        return await self._runner.load_stream_quota(self.task)
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether messages are sent with the settlement."""
+        return self._messages is not None and self._messages.staged.has_messages
+
+    @property
+    def records(self) -> RunRecords:
+        if self._records is None:
+            self._records = RunRecords(self._runner.tool_store, self, self.messages.staged)
+        return self._records
 
     def collect_writes(self, now: datetime) -> RunWrites | None:
         """Return the writes that commit with the settlement; None if there are none."""
-        return None if self._messages is None else self._messages.staged.collect(now)
+        return None if self._messages is None else self._messages.collect(now)
 
     def log(self, text: str, level: str = "info") -> None:
         """Write a log line; the writer drops those beyond the bounds of a run."""

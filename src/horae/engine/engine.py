@@ -15,8 +15,10 @@ from ..clock import Clock
 from ..errors import StoreError
 from ..model.idle import YieldRequest
 from ..model.ids import ENTROPY_BYTES, make_id
+from ..model.messages import StreamQuota
 from ..model.node_labels import LabelPairs
 from ..model.reason import Reason
+from ..model.task import Task
 from ..ports.full_store import FullStore
 from ..ports.previous import load_previous
 from ..ports.store import CancelRequest, Node
@@ -59,6 +61,7 @@ class Engine:
         labels: LabelPairs | None = None,
         entropy: Callable[[int], bytes] = os.urandom,
         permit: Permit = permit_all,
+        stream_quota: Callable[[Task], Awaitable[StreamQuota]] | None = None,
     ) -> None:
         self._store = store
         clock = self._clock = CorrectedClock(clock)
@@ -76,6 +79,8 @@ class Engine:
         self.journal_writer = JournalWriter(store, clock, settings.run_log_bytes)
         self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
+        if stream_quota is not None:
+            self.runner.load_stream_quota = stream_quota
         self.runner.load_previous = partial(load_previous, store)
         self.runner.load_gate_state = partial(load_gate_state, store)
         self.releaser = Releaser(store, self.wake_timer, clock)

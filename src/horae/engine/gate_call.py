@@ -20,6 +20,7 @@ from ..ports.records import Records
 if TYPE_CHECKING:
     from .active_run import ActiveRun
     from .run_messages import RunMessages
+    from .run_records import RunRecords
 
 _CUT: Final = "…"
 
@@ -65,6 +66,10 @@ class GateCall:
     @property
     def messages(self) -> RunMessages:
         return self._active.messages
+
+    @property
+    def records(self) -> RunRecords:
+        return self._active.records
 
     @property
     def deadline(self) -> datetime:

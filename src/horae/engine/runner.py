@@ -15,6 +15,7 @@ from ..model.effective_payload import task_of_run
 from ..model.gate import Gate, GateVerdict
 from ..model.idle import YieldReason
 from ..model.limits import NOTE_CHARACTERS, to_storable
+from ..model.messages import DEFAULT_QUOTA, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
 from ..model.placeholders import TemplateTask
 from ..model.reason import Reason
@@ -24,6 +25,7 @@ from ..model.run_input import RunInput, is_gate_check
 from ..model.task import Task
 from ..ports.messages import Messages
 from ..ports.previous import NO_PREVIOUS
+from ..ports.records import Records
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .active_run import (
@@ -54,6 +56,10 @@ async def _load_no_state(_run: Run) -> Record | None:
     return None
 
 
+async def _load_no_quota(_task: Task) -> StreamQuota:
+    return DEFAULT_QUOTA
+
+
 async def permit_all(_task: Task, _given: RunInput | None) -> Outcome | None:
     return None
 
@@ -62,7 +68,11 @@ FAILURE_LOG: Final = logging.getLogger("horae.runs")
 """Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
-class RunnerStore(Agenda, Messages, Protocol):
+class ToolStore(Messages, Records, Protocol):
+    """Store interface of the messages and records of a run."""
+
+
+class RunnerStore(Agenda, ToolStore, Protocol):
     """Store interface of the runner."""
 
 
@@ -83,9 +93,11 @@ class Runner:
         """Reads the results of the predecessors of a chained run."""
         self.load_gate_state: Callable[[Run], Awaitable[Record | None]] = _load_no_state
         """Reads the state of the gate of a run's task."""
+        self.load_stream_quota: Callable[[Task], Awaitable[StreamQuota]] = _load_no_quota
+        """Reads the limits of the streams of a task's owner, for runs that send messages or register readers."""
         self.is_stopping = False
         self._store = store
-        self.message_store: Messages = store
+        self.tool_store: ToolStore = store
         self._targets = targets
         self._settler = settler
         self._capacity = capacity
@@ -246,6 +258,8 @@ class Runner:
         outcome = await self._execute(active)
         if active.log_usage.lines:
             await self.journal_writer.flush()
+        if active.has_messages:
+            await active.messages.load_quota()
         self._settle(active, outcome)
 
     async def _execute(self, active: ActiveRun) -> Outcome:

@@ -71,6 +71,12 @@ HINTS: Final[dict[str, Hint]] = {
             "请所有者减少保留的消息：horae messages set STREAM --keep 1000",
         ),
     ),
+    "stream_full": Hint(
+        Message(
+            "Ask the owner to keep fewer messages: horae messages set {stream} --keep 1000",
+            "请所有者减少保留的消息：horae messages set {stream} --keep 1000",
+        ),
+    ),
     "too_many_message_streams": Hint(
         Message(
             "Ask the owner to delete a stream that is no longer needed: horae messages rm STREAM",

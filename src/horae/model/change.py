@@ -13,7 +13,7 @@ from .entry import Entry
 from .events.event import Event
 from .idle import IdleRun
 from .lane import LaneUse
-from .messages import CursorMove, NewMessage
+from .messages import DEFAULT_QUOTA, CursorMove, NewMessage, StreamQuota
 from .outcome import Settlement
 from .reason import Reason
 from .record import RecordWrite
@@ -69,6 +69,8 @@ class Change(NamedTuple):
     messages: tuple[NewMessage, ...] = ()
     moves: tuple[CursorMove, ...] = ()
     idle_runs: tuple[IdleRun, ...] = ()
+    stream_quota: StreamQuota = DEFAULT_QUOTA
+    """Limits of the streams that `messages` are appended to."""
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -107,6 +109,7 @@ def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Cha
         moves=(*first.moves, *second.moves),
         chain_rows=(*first.chain_rows, *second.chain_rows),
         idle_runs=(*first.idle_runs, *second.idle_runs),
+        stream_quota=second.stream_quota if second.messages else first.stream_quota,
     )
 
 

@@ -52,6 +52,8 @@ class IncomingMessage(NamedTuple):
     """Whether the chat is with one person."""
     moved_from: str = ""
     """Earlier id of this chat, where the service reports that it was replaced."""
+    is_truncated: bool = False
+    """Whether the text was longer than a message of a stream can be."""
 
 
 class ReceiptState(StrEnum):
@@ -81,7 +83,10 @@ class ChannelListener(Protocol):
     """Receives what a channel reports."""
 
     async def on_message(self, message: IncomingMessage) -> None:
-        """Keep the message. It is received when this returns; after an exception the service delivers it again."""
+        """Keep the message. It is received when this returns; after an exception the service delivers it again.
+
+        Raise only when a later delivery can succeed: most services deliver nothing else until then.
+        """
 
     async def on_receipt(self, receipt: DeliveryReceipt) -> None: ...
 

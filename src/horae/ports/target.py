@@ -51,10 +51,62 @@ class RunMessages(Protocol):
         """Say that messages are handled; the cursor moves over acknowledged numbers without a hole."""
 
     def attach(self, records: Sequence[RecordWrite]) -> None:
-        """Write records with the settlement."""
+        """Write records with the settlement; a later write of the same record replaces one that is not committed yet."""
 
     async def commit(self) -> None:
         """Commit all of it now, fenced by the token of the run; refused when the run is no longer live on this node."""
+
+
+class RunRecords(Protocol):
+    """Data that the run's task keeps between its runs: JSON values by name, at most 64 kB together.
+
+    A change commits with a success of the run, or not at all. If another run has changed the data meanwhile, the run fails.
+    """
+
+    async def get(self, name: str, default: Any = None) -> Any:
+        """Return a value with the changes of this run."""
+
+    async def put(self, name: str, value: Any) -> None: ...
+
+    async def delete(self, name: str) -> None: ...
+
+
+class RunService(Protocol):
+    """Operations on tasks as the run's principal: the owner of its task, or the agent that made it.
+
+    Each takes effect at once, whatever the run's outcome. A task is named by its id, name or key. Tasks and runs are JSON
+    objects as in the HTTP API.
+    """
+
+    async def schedule(
+        self,
+        target: str | Mapping[str, Any],
+        when: Any,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        **options: Any,
+    ) -> str:
+        """Create a task of a function, by its name, or of a target in wire format; return its id.
+
+        With a `key` it is created once, also by another attempt; the same key again edits that task.
+        """
+
+    async def task(self, task: str) -> dict[str, Any]: ...
+
+    async def runs(self, task: str, limit: int = 20) -> list[dict[str, Any]]:
+        """Return runs of a task, newest first."""
+
+    async def run_now(self, task: str, payload: Mapping[str, Any] | None = None) -> str:
+        """Start one extra run, with this payload in place of the task's; return its id."""
+
+    async def pause(self, task: str, reason: str = "") -> None: ...
+
+    async def resume(self, task: str) -> None: ...
+
+    async def cancel(self, task: str) -> None: ...
+
+    async def delete(self, task: str) -> None: ...
 
 
 class Invocation(Protocol):
@@ -100,6 +152,8 @@ class Invocation(Protocol):
 
     @property
     def messages(self) -> RunMessages: ...
+    @property
+    def records(self) -> RunRecords: ...
 
     def log(self, text: str, level: str = "info") -> None: ...
     def progress(self, done: float, text: str = "") -> None:

@@ -10,11 +10,12 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from ..engine.run_messages import RunMessages as EngineMessages
+from ..engine.run_records import RunRecords as EngineRecords
 from ..model.idle import YieldReason
 from ..model.ids import occurrence_key
 from ..model.run import Run
 from ..model.task import Task
-from ..ports.target import RunMessages
+from ..ports.target import RunMessages, RunRecords
 from ..stores.memory import MemoryStore
 from .factories import a_run
 
@@ -45,7 +46,10 @@ class RecordingInvocation:
         self._actions: list[Callable[[], None]] = []
         self._lock = Lock()
         self._wake: Callable[[], None] = _ignore_wake
-        self.messages: RunMessages = EngineMessages(MemoryStore(), self, lambda: self.run.due)
+        store = MemoryStore()
+        messages = EngineMessages(store, self, lambda: self.run.due)
+        self.messages: RunMessages = messages
+        self.records: RunRecords = EngineRecords(store, self, messages.staged)
 
     @property
     def key(self) -> str:

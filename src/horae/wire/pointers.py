@@ -66,6 +66,13 @@ _POINTER_BY_CODE: Final = {
     "unknown_argument": "/payload",
     "missing_argument": "/payload",
     "arguments_not_object": "/payload",
+    "unknown_destination": "/policies/notify/to",
+    "bad_quiet_hours": "/quiet",
+    "destination_url_missing": "/url",
+    "notify_schema": "/url",
+    "notify_url": "/url",
+    "notify_url_text": "/url",
+    "notify_host_schema": "/url",
     "unknown_target": "/target/kind",
     "two_targets": "/target",
     "key_taken": "/key",
@@ -88,12 +95,17 @@ _POINTER_BY_CODE: Final = {
     "event_topic": "/target/topic",
     "event_topic_reserved": "/target/topic",
     "event_say": "/target/say",
+    "empty_message": "/text",
+    "unstorable_message": "/text",
+    "message_too_large": "/text",
+    "bad_references": "/references",
+    "too_many_messages": "/messages",
 }
 
 
 def pointer_to(refusal: Refusal) -> str | None:
     """Return the JSON pointer of the refused field; None if the refusal is about no field. A refusal with a `number` is
-    about one task of a list, one with an `input` is about the input of a run."""
+    about one task of a list, one with a `place` about one message of a list, one with an `input` about the input of a run."""
     number = refusal.facts.get("number")
     pointer = _pointer_in_task(refusal)
     mode = refusal.facts.get("input")
@@ -101,6 +113,9 @@ def pointer_to(refusal: Refusal) -> str | None:
         pointer = f"/input/{mode}"
     if pointer is None:
         return None
+    place = refusal.facts.get("place")
+    if type(place) is int:
+        return f"/messages/{place}{pointer}"
     return pointer if type(number) is not int else f"/tasks/{number - 1}{pointer}"
 
 

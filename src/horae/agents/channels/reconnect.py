@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from pathlib import Path
+from traceback import extract_tb
 from typing import Final
 
 from ...clock import Clock
+from ...errors import Refusal
 from ...ports.channel import ChannelListener, ConnectionState
 from .intake import ListenerFailed
 
@@ -53,16 +56,30 @@ async def keep_connected(
     """Run sessions until cancelled, or until one raises a refusal. A session that returns is followed by the next at once."""
     report = ConnectionReport(listener, service)
     while True:
+        asked: timedelta | None = None
         try:
             await run_session(report)
+            continue
+        except Refusal:
+            raise
         except SessionEnded as ended:
-            delay = backoff(report.failures) if ended.after is None else ended.after.total_seconds()
-            report.failed(ended.problem, delay)
-            await clock.pause(delay)
+            problem, asked = ended.problem, ended.after
         except ListenerFailed as failed:
-            delay = backoff(report.failures)
-            report.failed(str(failed), delay)
-            await clock.pause(delay)
+            problem = str(failed)
+        except Exception as error:
+            # A defect, or a document that the adapter does not expect, must not end the channel. The text of the error is
+            # left out: it may hold a secret.
+            problem = f"unexpected {type(error).__name__}"
+            LOG.exception("%s: %s at %s", service, problem, _place(error), exc_info=False)
+        delay = backoff(report.failures) if asked is None else asked.total_seconds()
+        report.failed(problem, delay)
+        await clock.pause(delay)
+
+
+def _place(error: Exception) -> str:
+    """Return the file and line that raised the error."""
+    frame = extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def backoff(failures: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -37,6 +38,7 @@ _RESOURCE: Final = "horae"
 _DIRECT_TLS_PORT: Final = 5_223
 _CONNECT_SECONDS: Final = 30.0
 _JOIN_SECONDS: Final = 30.0
+_ALL_JOINS_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 20.0
 _IDLE_SECONDS: Final = 60.0
 """After so much silence the server is asked whether it is there: a dead connection would stay silent for ever."""
@@ -54,6 +56,7 @@ _NOT_ALLOWED: Final = frozenset(
     {"forbidden", "not-allowed", "registration-required", "not-authorized", "not-acceptable"}
 )
 _OWN_ARCHIVE: Final = ""
+_ID_PREFIX: Final = "horae-"
 
 
 class _Bounced(Exception):  # noqa: N818 - an answer of the server
@@ -116,6 +119,8 @@ class XmppChannel:
                 self._session = session
                 report.connected()
                 await session.process()
+            except _ConnectionLost:
+                raise SessionEnded("the connection was lost") from None
             finally:
                 self._session = None
                 await session.end()
@@ -135,7 +140,7 @@ class XmppChannel:
                 raise DeliveryRefused(self._refusal)
             raise DeliveryDelayed("the channel is not connected", RETRY_AFTER)
         # The same id for every attempt: clients show a repetition once, where they look at it.
-        message_id = "horae-" + (sha256(f"{chat} {key}".encode()).hexdigest()[:32] if key else uuid4().hex)
+        message_id = _ID_PREFIX + (sha256(f"{chat} {key}".encode()).hexdigest()[:32] if key else uuid4().hex)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await session.send(chat, sendable(text), message_id)
@@ -183,6 +188,7 @@ class _Session:
         self._held: dict[str, list[ArchivedStanza]] = {}
         """Stanzas that arrived while the archive of their chat is read."""
         self._joined: set[str] = set()
+        self._join_refusals: dict[str, asyncio.Future[str]] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
         self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._rejoin: asyncio.Task[None] | None = None
@@ -210,7 +216,7 @@ class _Session:
         self._held = {_OWN_ARCHIVE: [], **{room: [] for room in self._account.rooms}}
         client.send_presence()
         await self._catch_up(_OWN_ARCHIVE)
-        missing = [room for room in self._account.rooms if not await self._try_join(room)]
+        missing = await self._join_all(self._account.rooms)
         self._raise_failure()
         if missing:
             self._rejoin = asyncio.create_task(self._keep_joining(missing))
@@ -235,6 +241,7 @@ class _Session:
         for plugin in ("xep_0030", "xep_0045", "xep_0199", "xep_0313"):
             client.register_plugin(plugin)
         client.register_handler(Callback("Horae", MatchXPath("{jabber:client}message"), self._on_stanza))
+        client.add_event_handler("presence_error", self._on_presence_error)
         client.add_event_handler("failed_auth", self._on_failed_auth)
         client.add_event_handler("failed_all_auth", lambda _: self._refuse_credentials("not-authorized"))
         client.add_event_handler("ssl_invalid_chain", self._on_bad_certificate)
@@ -283,6 +290,11 @@ class _Session:
         else:
             # The library reports a certificate that it refused after the end of the connection.
             asyncio.get_running_loop().call_later(_CAUSE_SECONDS, self._fail, lost)
+
+    def _on_presence_error(self, stanza: Any) -> None:
+        refused = self._join_refusals.get(bare(str(stanza["from"])))
+        if refused is not None and not refused.done():
+            refused.set_result(str(stanza["error"]["condition"]))
 
     def _on_failed_auth(self, stanza: Any) -> None:
         condition = str(stanza["condition"]) if stanza is not None else ""
@@ -366,13 +378,22 @@ class _Session:
 
     # --- rooms and archives --------------------------------------------------------------------------------------------
 
-    async def _try_join(self, room: str) -> bool:
-        from slixmpp.exceptions import PresenceError  # noqa: PLC0415 - an extra
+    async def _join_all(self, rooms: Sequence[str]) -> list[str]:
+        """Join rooms at the same time, and return those that could not be joined yet: one that is slow delays no other."""
+        joins = {room: asyncio.ensure_future(self._try_join(room)) for room in rooms}
+        if joins:
+            try:
+                await asyncio.wait(joins.values(), timeout=_ALL_JOINS_SECONDS)
+            finally:
+                for join in joins.values():
+                    join.cancel()
+        return [room for room, join in joins.items() if not join.done() or join.cancelled() or not join.result()]
 
+    async def _try_join(self, room: str) -> bool:
         try:
             await self._join(room)
-        except PresenceError as error:
-            LOG.warning("%s: the room %s could not be joined (%s)", SERVICE, room, error.condition)
+        except _Bounced as bounced:
+            LOG.warning("%s: the room %s could not be joined (%s)", SERVICE, room, bounced.condition)
         except TimeoutError:
             LOG.warning("%s: the room %s did not answer", SERVICE, room)
         except _ConnectionLost:
@@ -388,11 +409,18 @@ class _Session:
         self._held.setdefault(room, [])
         has_archive = await self._has_archive(room)
         history: dict[str, Any] = {"maxstanzas": 0} if has_archive else {"since": self._since(room)}
-        nick = self._account.nick
+        refused = self._join_refusals[room] = asyncio.get_running_loop().create_future()
         joining = asyncio.ensure_future(
-            client.plugin["xep_0045"].join_muc_wait(JID(room), nick, timeout=_JOIN_SECONDS, **history)
+            client.plugin["xep_0045"].join_muc_wait(JID(room), self._account.nick, timeout=_JOIN_SECONDS, **history)
         )
-        await self._unless_lost(joining)
+        try:
+            await self._wait_for(joining, refused)
+            if refused.done():
+                raise _Bounced(refused.result())
+            await self._unless_lost(joining)
+        finally:
+            joining.cancel()
+            refused.cancel()
         if has_archive:
             await self._catch_up(room)
         else:
@@ -400,11 +428,11 @@ class _Session:
         self._joined.add(room)
 
     async def _keep_joining(self, rooms: list[str]) -> None:
-        for attempt in range(10_000):
+        attempt = 0
+        while rooms:
             await self._clock.pause(backoff(attempt))
-            rooms = [room for room in rooms if not await self._try_join(room)]
-            if not rooms:
-                return
+            attempt += 1
+            rooms = await self._join_all([room for room in rooms if room not in self._joined])
 
     async def _has_archive(self, place: str) -> bool:
         from slixmpp import JID  # noqa: PLC0415 - an extra
@@ -432,8 +460,14 @@ class _Session:
                 LOG.warning(
                     "%s: the archive of %s could not be read (%s)", SERVICE, archive or "the account", error.condition
                 )
-        own = self._account.nick if archive else bare(self._account.jid)
-        self._release(archive, [each for each in found if _author(each.element, is_room=bool(archive)) != own])
+        self._release(archive, [each for each in found if not self._is_own(each.element, is_room=bool(archive))])
+
+    def _is_own(self, element: Element, *, is_room: bool) -> bool:
+        """Whether the channel wrote it. In a room another person may have had the nick while the channel was away."""
+        sender = element.get("from", "")
+        if not is_room:
+            return bare(sender) == bare(self._account.jid)
+        return resource(sender) == self._account.nick and element.get("id", "").startswith(_ID_PREFIX)
 
     async def _read_archive(self, archive: str, found: list[ArchivedStanza]) -> None:
         from slixmpp import JID  # noqa: PLC0415 - an extra
@@ -457,14 +491,9 @@ class _Session:
 
     async def send(self, chat: str, text: str, message_id: str) -> None:
         """Return when the server has the text. Raises `_Bounced`, or `_ConnectionLost`."""
-        from slixmpp.exceptions import PresenceError  # noqa: PLC0415 - an extra
-
         is_room = bare(chat) in self._account.rooms and not resource(chat)
         if is_room and bare(chat) not in self._joined:
-            try:
-                await self._join(bare(chat))
-            except PresenceError as error:
-                raise _Bounced(error.condition) from error
+            await self._join(bare(chat))
         answer = self._answers[message_id] = asyncio.get_running_loop().create_future()
         try:
             stanza = self._message(chat, is_room=is_room)
@@ -542,11 +571,6 @@ def _condition(element: Element) -> str:
     error = element.find("{jabber:client}error")
     names = [] if error is None else [each.tag for each in error if "xmpp-stanzas" in each.tag]
     return next((name.rpartition("}")[2] for name in names if not name.endswith("}text")), "undefined-condition")
-
-
-def _author(element: Element, *, is_room: bool) -> str:
-    sender = element.get("from", "")
-    return resource(sender) if is_room else bare(sender)
 
 
 def _describe(error: object) -> str:

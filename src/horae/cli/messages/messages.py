@@ -385,6 +385,8 @@ NEEDS: Final[dict[str, Message]] = {
     "failing": Message("fails again and again", "连续失败"),
     "orphaned": Message("its code is gone", "代码已不存在"),
     "awaiting_approval": Message("waits for approval", "等待批准"),
+    "predecessor_deleted": Message("paused: a task that it ran after was deleted", "已暂停:其前置任务已被删除"),
+    "gate_failed": Message("paused: its gate failed again and again", "已暂停:其门控连续失败"),
     "stranded": Message("due, and no node can run it", "已到期,但没有节点能运行"),
     "overdue": Message("due, and not claimed by any node", "已到期,但没有节点领取"),
     "owner_revoked": Message("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),

@@ -20,6 +20,7 @@ from ...model.refusals import refuse
 from ...model.route import is_queue, place_entries
 from ...model.run import Run
 from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
+from ...model.task_data import TASK_DATA_KIND
 from ...ports.journal import Line
 from ...ports.store import Node
 from ..chains import Relink, change_of_links, follow_chains, relink
@@ -302,8 +303,9 @@ class Data:
     def _delete_rows(self, task_id: str) -> None:
         for row in self.chain_rows.of_task(task_id):
             self.chain_rows.delete(row)
-        if self.records.get((GATE_STATE_KIND, task_id)) is not None:
-            self.records.write((GATE_STATE_KIND, task_id), None)
+        for kind in (GATE_STATE_KIND, TASK_DATA_KIND):
+            if self.records.get((kind, task_id)) is not None:
+                self.records.write((kind, task_id), None)
         self.statuses.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)

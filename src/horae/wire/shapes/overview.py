@@ -279,7 +279,15 @@ SHAPES: Final[dict[str, Schema]] = {
                 closed(
                     {
                         "code": choice(
-                            "no_node", "failed", "failing", "orphaned", "awaiting_approval", "stranded", "overdue"
+                            "no_node",
+                            "failed",
+                            "failing",
+                            "orphaned",
+                            "awaiting_approval",
+                            "predecessor_deleted",
+                            "gate_failed",
+                            "stranded",
+                            "overdue",
                         ),
                         "number": INTEGER,
                         "detail": TEXT,

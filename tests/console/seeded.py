@@ -346,6 +346,8 @@ class Seeder:
         await tasks.pause(self.ada, until, until=self.now + DAY)
         orphan = await self.add("function that is gone")
         await tasks.pause(self.ada, orphan.id, cause=PauseCause.ORPHANED, note="its code is gone")
+        for cause in (PauseCause.GATE_FAILED, PauseCause.PREDECESSOR_DELETED):
+            await tasks.pause(self.ada, (await self.add(f"paused: {cause.value}")).id, cause=cause)
         await tasks.cancel(self.ada, (await self.add("cancelled")).id)
         await tasks.skip_next(self.ada, (await self.add("skips three")).id, 3)
         edited = await self.add("edited twice", labels={"team": "garden"})

@@ -59,7 +59,7 @@ GATE: Final[Schema] = {
 }
 NOTIFY: Final[Schema] = {
     "type": "object",
-    "description": 'Tell people: {"to": ["ops"], "on": ["failed"]}; {}: none.',
+    "description": 'Tell people: {"to": ["ops"]}; {}: none.',
 }
 WHERE: Final[Schema] = {"type": "object", "description": 'Labels of its node: {"gpu": "a100"}.'}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+
+import pytest
 
 from tests.deploy.base_image import lay_out
 
 _IMPORTED: Final = "argparse, asyncio, ctypes, dataclasses, json, shutil, signal, socket, subprocess, urllib.request"
 
 
-@contextmanager
+@pytest.fixture(scope="session")
 def python_root() -> Iterator[Path]:
-    """Lay out the root in a folder that every user may enter, and remove it afterwards."""
+    """A root that every user may read, for all tests of a process."""
     with TemporaryDirectory(prefix="horae-") as name:
         folder = Path(name).resolve()
         folder.chmod(0o755)

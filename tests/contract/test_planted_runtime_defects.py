@@ -22,8 +22,6 @@ from horae.ports.runtime import Exit, Runtime, RuntimeSpec
 from horae.testing.contracts.runtimes import RuntimeCase, RuntimeContract, RuntimeIsolationContract
 from tests.servers.programs import program
 
-from .python_root import python_root
-
 
 class Defective(BubblewrapRuntime):
     """Without some flags of the sandbox, or with others in addition."""
@@ -99,11 +97,8 @@ class HasNoOutputLimit(PassesTheEnvironment):
 
 
 class ReapsNothing(PassesTheEnvironment):
-    calls = 0
-
     async def reap(self, keep: Collection[str] = ()) -> Sequence[str]:
         # The test ends with a call of its own, which must clean up.
-        ReapsNothing.calls += 1
         return [] if keep else await super().reap(keep)
 
 
@@ -183,10 +178,9 @@ class DefectContract(RuntimeContract, RuntimeIsolationContract):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _root() -> Iterator[None]:
+def _root(python_root: Path) -> None:
     program("bwrap", package="bubblewrap")
-    with python_root() as DefectContract.root:
-        yield
+    DefectContract.root = python_root
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Final
 
-from tests.servers.programs import program
+from tests.servers.programs import package_file, program
 
 PATIENCE: Final = 300
 SETTINGS: Final = """\
@@ -45,10 +45,8 @@ class Podman:
         for name, package in NEEDED.items():
             program(name, package=package)
         # Debian brings these only as recommendations, and outside of PATH.
-        if not Path("/usr/lib/podman/netavark").exists():
-            subprocess.run(
-                ["apt-get", "-q", "-y", "install", "--no-install-recommends", "netavark", "aardvark-dns"], check=True
-            )
+        for name in ("netavark", "aardvark-dns"):
+            package_file(Path("/usr/lib/podman", name), package=name)
         self._command = ("podman", "--root", str(folder / "root"), "--runroot", str(folder / "run"))
 
     @property

@@ -18,10 +18,10 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "runtime_broken": RefusalEntry(
             Conflict,
-            "The runtime {runtime} cannot start a program here: {problem}",
-            "Start one by hand to see the same error: {command}",
-            "运行时 {runtime} 无法在这里启动程序:{problem}",
-            "可手动启动一个程序来查看同样的错误:{command}",
+            "The runtime {runtime} cannot start a program here: {problem}.",
+            "Run this by hand to see the same error: {command}",
+            "运行时 {runtime} 无法在这里启动程序:{problem}。",
+            "手动运行下面的命令可以看到同样的错误:{command}",
         ),
         "runtime_unlimited": RefusalEntry(
             Conflict,

@@ -33,7 +33,6 @@ from horae.agents.runner.script import prompt_with_data, run_script
 from horae.agents.runtimes.bubblewrap import BubblewrapRuntime
 from horae.agents.runtimes.process import ProcessRuntime
 from horae.ports.runtime import ForwardedSocket, Mount, RuntimeProcess, RuntimeSpec
-from tests.contract.python_root import python_root
 from tests.servers.programs import program
 
 PACKAGE = Path(horae.__file__).parent
@@ -105,10 +104,9 @@ class Host:
 
 
 @pytest.fixture(scope="module")
-def root() -> Iterator[Path]:
+def root(python_root: Path) -> Path:
     program("bwrap", package="bubblewrap")
-    with python_root() as made:
-        yield made
+    return python_root
 
 
 @pytest.fixture(params=["process", "bubblewrap"])

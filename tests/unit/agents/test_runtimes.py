@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,7 @@ import pytest
 
 from horae.agents.runtimes import bubblewrap as bubblewrap_module
 from horae.agents.runtimes.bubblewrap import BubblewrapRuntime
+from horae.agents.runtimes.cgroup import Hierarchy
 from horae.agents.runtimes.container import ContainerRuntime
 from horae.agents.runtimes.local import run_once
 from horae.agents.runtimes.process import ProcessRuntime
@@ -135,6 +137,24 @@ async def test_link_swapped_in_after_the_check_is_not_mounted(path: str, monkeyp
         assert code is None
         assert "symbolic link" in errors
         assert (await process.wait()).cause == "not_started"
+
+
+async def test_agent_without_its_control_group_is_not_started(tmp_path: Path) -> None:
+    runtime = ProcessRuntime("a", is_allowed=True)
+    runtime._hierarchies = [Hierarchy(tmp_path / "absent", ("memory", "pids"), is_unified=True)]
+    with pytest.raises(Refusal) as refused:
+        await runtime.start(RuntimeSpec(run="r", program=["true"]))
+    assert refused.value.code == "runtime_broken"
+
+
+async def test_agent_ends_though_its_launcher_does_not_respond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("horae.agents.runtimes.supervised._ABANDON_SECONDS", 0.1)
+    runtime = ProcessRuntime(f"stuck-{os.getpid()}", is_allowed=True)
+    async with await runtime.start(RuntimeSpec(run="r", program=["sh", "-c", "echo ready; read x"])) as process:
+        assert (await anext(process.output())).data == b"ready\n"
+        os.kill(process._launcher.pid, signal.SIGSTOP)
+        assert await process.stop() == (None, "stopped")
+    assert await runtime.reap() == []
 
 
 def test_nobody_is_the_user_of_root_only(monkeypatch: pytest.MonkeyPatch) -> None:

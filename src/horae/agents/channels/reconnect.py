@@ -66,11 +66,11 @@ async def keep_connected(
             problem, asked = ended.problem, ended.after
         except ListenerFailed as failed:
             problem = str(failed)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - see below
             # A defect, or a document that the adapter does not expect, must not end the channel. The text of the error is
             # left out: it may hold a secret.
             problem = f"unexpected {type(error).__name__}"
-            LOG.exception("%s: %s at %s", service, problem, _place(error), exc_info=False)
+            LOG.warning("%s: %s at %s", service, problem, _place(error))
         delay = backoff(report.failures) if asked is None else asked.total_seconds()
         report.failed(problem, delay)
         await clock.pause(delay)

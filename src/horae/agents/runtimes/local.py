@@ -8,6 +8,7 @@ from typing import Final
 
 from ...clock import SystemClock
 from ...ports.runtime import Limits, RuntimeSpec
+from ..refusals import CATALOGUE
 from . import host_processes
 from .cgroup import Cgroup, Hierarchy, existing_groups, own_hierarchies
 from .spec_check import check_install, check_spec, name_prefix, process_name
@@ -49,7 +50,7 @@ class LocalRuntime:
     async def start(self, spec: RuntimeSpec) -> SupervisedProcess:
         check_spec(spec)
         name = process_name(self._install, spec.run)
-        group = Cgroup.create(self._hierarchies, name, spec.limits) if self._hierarchies else None
+        group = self._create_group(name, spec.limits) if self._hierarchies else None
         try:
             request = self.request(spec, [str(folder) for folder in group.folders] if group else [])
             marks = [f"{key}={value}" for key, value in self._marks(spec).items()]
@@ -78,6 +79,16 @@ class LocalRuntime:
                     reaped.add(name.removeprefix(prefix))
                 await group.remove()
         return sorted(reaped)
+
+    def _create_group(self, name: str, limits: Limits) -> Cgroup:
+        """Without its control group an agent is not started: it would have no limits."""
+        try:
+            return Cgroup.create(self._hierarchies, name, limits)
+        except OSError as error:
+            folder = self._hierarchies[0].parent / name
+            raise CATALOGUE.refuse(
+                "runtime_broken", runtime="cgroup", problem=error, command=f"mkdir {folder}"
+            ) from None
 
     def _marks(self, spec: RuntimeSpec) -> Mapping[str, str]:
         return host_processes.marks(self._install, spec.run)

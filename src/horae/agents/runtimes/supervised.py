@@ -24,6 +24,8 @@ _MAX_PENDING_BYTES: Final = 1024 * 1024
 """Output that is read and not yet taken; beyond it the pipes fill, and the agent waits."""
 _MAX_DRAIN_CHUNKS: Final = 64
 """More than a pipe can hold: a process that inherited the stream could otherwise write for ever."""
+_ABANDON_SECONDS: Final = 60.0
+"""More than the commands of a container runtime may take."""
 _INHERITED_VARIABLES: Final = ("LD_LIBRARY_PATH",)
 
 
@@ -134,7 +136,13 @@ class SupervisedProcess:
 
     async def stop(self, grace: float = 0.0) -> Exit:
         self._stop("stopped", grace)
-        return await self.wait()
+        try:
+            async with asyncio.timeout(max(grace, 0) + _ABANDON_SECONDS):
+                return await self.wait()
+        except TimeoutError:
+            # The launcher does not respond: without it the agent is killed from here.
+            self._launcher.kill()
+            return await self.wait()
 
     async def __aenter__(self) -> Self:
         return self

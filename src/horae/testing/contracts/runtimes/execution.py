@@ -109,7 +109,7 @@ class RuntimeExecutionContract(RuntimeCase):
         async with await harness.start(ENDLESS) as process:
             assert (await process.stop()).cause == "stopped"
 
-    async def test_stop_works_while_nobody_reads_the_output(self, harness: RuntimeHarness) -> None:
+    async def test_stop_works_while_the_output_is_not_read(self, harness: RuntimeHarness) -> None:
         code = CONNECT + "while True: sys.stdout.write('x' * 10_000)"
         async with await harness.start(code, limits=Limits(memory=SMALL.memory, processes=32)) as process:
             connection = await harness.connected()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Generic, TypeVar
 
+from ..model.accounts.system_owner import account_of
 from ..model.change import Change, Facts
 from ..model.entry import Entry
 from ..model.idle import IdleRun, YieldReason, idle_runs_of, record_writes
-from ..model.lane import LaneUse, blocked_lane_name
+from ..model.lane import LaneUse, block_reason
 from ..model.reason import Reason
 from ..model.record import Record, RecordWrite
 from ..model.run import Run
@@ -40,13 +41,13 @@ class LaneCounts:
 
     def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         """Return the use of the lanes that a run of the task takes: its own lanes, then that of its owner."""
-        lanes, owners_lane = task.lanes, self._lane_of_owner.get(task.owner)
+        lanes, owners_lane = task.lanes, self._lane_of_owner.get(account_of(task.owner))
         if owners_lane is not None and owners_lane not in lanes:
             lanes = (*lanes, owners_lane)
         return tuple(map(self._use, lanes))
 
     def block_reason(self, task: Task) -> Reason | None:
-        return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))
+        return block_reason(task.owner, task.lane, self._block_reasons.get)
 
     def _use(self, lane: str) -> LaneUse:
         return LaneUse(

@@ -213,6 +213,7 @@ OPTIONS: Final[dict[str, str]] = {
     "With this in the name.": "名称中包含此文字。",
     "Of this owner.": "属于此所有者。",
     "In this lane.": "在此通道中。",
+    "System tasks, which Horae makes itself, instead of all others.": "改为显示由 Horae 自行创建的系统任务。",
     "With this kind of target: http, command, function, event.": "目标类型：http、command、function、event。",
     'As a query: state:failed,paused label:team=ops "a text".': '查询语句：state:failed,paused label:team=ops "文字"。',
     "In order of creation, or of what comes next.": "按创建顺序，或按下次触发时间排序。",

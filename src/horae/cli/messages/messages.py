@@ -126,6 +126,7 @@ NO_NODE_HAS: Final = Message("waits: no node has {name}", "等待:没有节点�
 WAITS_FOR: Final[dict[str, Message]] = {
     "lane": Message("for a slot in the lane {name}", "等待通道 {name} 的空位"),
     "node": Message("for a node that can run {name}", "等待能够运行 {name} 的节点"),
+    "labels": Message("for a node with the labels {name}", "等待带有标签 {name} 的节点"),
     "function": Message("for a node with the function {name}", "等待提供函数 {name} 的节点"),
     "run": Message("for an earlier run of the task to end", "等待该任务较早的运行结束"),
     "owner": Message("for the rights of its owner or agent ({name})", "等待其所有者或智能体恢复权限({name})"),

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 from ...errors import StoreError
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
+from ...model.accounts.system_owner import is_readable
 from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.gate import GATE_STATE_KIND
 from ...model.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
-from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
@@ -123,7 +124,7 @@ class Data:
 
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
-        if task is None or owner not in (None, task.owner):
+        if task is None or not is_readable(owner, task.owner):
             return None
         return Facts(
             task,
@@ -131,7 +132,7 @@ class Data:
             self.entries.of_task(task_id),
             self.runs.live(task_id),
             self._lane_uses(task) if lanes else (),
-            self.blocked_owners.get(task.owner) or self.blocked_owners.get(blocked_lane_name(task.owner, task.lane)),
+            block_reason(task.owner, task.lane, self.blocked_owners.get),
         )
 
     def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:

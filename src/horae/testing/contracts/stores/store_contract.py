@@ -23,6 +23,7 @@ from .reads.labels import LabelsContract
 from .reads.ledger import LedgerContract
 from .reads.output_bytes import OutputBytesContract
 from .reads.overview import OverviewContract
+from .reads.system_tasks import SystemTasksContract
 from .reads.tasks import TasksContract
 from .writes.atomicity import AtomicityContract
 from .writes.attached_records import AttachedRecordsContract
@@ -65,6 +66,7 @@ class StoreContract(
     OverviewContract,
     CountsContract,
     OutputBytesContract,
+    SystemTasksContract,
     MaintenanceContract,
     MessagesContract,
     TransferContract,

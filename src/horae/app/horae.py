@@ -15,6 +15,7 @@ from ..errors import Refusal, Sentence
 from ..lifecycle.explain import Explanation
 from ..model.entry import Entry
 from ..model.ids import run_id
+from ..model.rate import Rate
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
@@ -264,9 +265,12 @@ class Horae(AppLifespan):
         outcome = build_outcome(None if result is None else encode_result(result), error, until)
         await self.service.runs.answer(run, lambda row: verify_callback_token(key, row.id, row.token, token), outcome)
 
-    async def lane(self, name: str, limit: int) -> None:
-        """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts."""
-        await self.service.lanes.limit(self.who, name, limit)
+    async def lane(self, name: str, limit: int | None = None, *, rate: Rate | str | None = "keep") -> None:
+        """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts.
+
+        `rate="100/1s"` allows at most so many starts within any period, None removes the rate. Whichever is not given stays.
+        """
+        await self.service.lanes.limit(self.who, name, limit, rate=rate)
 
     @property
     def messages(self) -> AppMessages:

@@ -144,7 +144,10 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "lane": CommandEntry(
                 "commands.operate.overview:lane",
-                Message("Set how many runs of a lane go on at once.", "设置通道的并发上限。"),
+                Message(
+                    "Set how many runs of a lane go on at once, or start within a period.",
+                    "设置通道的并发上限或启动速率。",
+                ),
             ),
             "nodes": CommandEntry(
                 "commands.operate.nodes:nodes",

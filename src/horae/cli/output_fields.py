@@ -36,7 +36,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "forgotten": "removed",
     "help": "topic text",
     "import": "dry_run new changed same tasks unclear notes over groups runs",
-    "lane": "name limit taken",
+    "lane": "name limit taken rate next_start_at",
     "login": "name server owner admin scopes agent",
     "cursor": "reader number moved",
     "messages": "stream owner after last messages gaps next_after",

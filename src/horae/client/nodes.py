@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ..model.accounts.principal import Principal
 from ..model.lane import LaneUse
+from ..model.rate import RateChange
 from ..ports.store import Node
 from ..service.runs.nodes import NodeStatus
 from ..service.runs.overview import Overview
@@ -34,9 +35,14 @@ class RemoteLanes:
         del principal
         return await _fetch_all(self._connection, "/v1/lanes", read_lane)
 
-    async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
+    async def limit(
+        self, principal: Principal, name: str, limit: int | None = None, *, rate: RateChange | str = "keep"
+    ) -> LaneUse:
         del principal
-        response = await self._connection.put(f"/v1/lanes/{path_segment(name)}", {"limit": limit})
+        body: dict[str, Any] = {} if limit is None else {"limit": limit}
+        if rate != "keep":
+            body["rate"] = None if rate is None else str(rate)
+        response = await self._connection.put(f"/v1/lanes/{path_segment(name)}", body)
         return await decode_response(self._connection, read_lane, response)
 
 

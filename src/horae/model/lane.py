@@ -1,4 +1,4 @@
-"""Lane: a named concurrency limit, the number of runs that may be live at once across all nodes."""
+"""Lane: a name with a limit of concurrent runs, a rate of starts, or both, across all nodes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from .accounts.principal import AGENT_LABEL
 from .field_checks import check_text
 from .limits import KEY_CHARACTERS
+from .rate import Rate
 from .refusals import refuse
 from .route import is_route
 
@@ -21,6 +22,8 @@ class LaneUse(NamedTuple):
     """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time.
 
     `offered` free slots are kept for entries that waited and were unparked; `has_waiting`: further entries are parked.
+    `starts_left` is how many starts the rate allows at the instant of a claim. Readers get `next_start` instead: the
+    earliest instant of the next start, None if the rate allows it at any instant.
     """
 
     name: str
@@ -28,15 +31,20 @@ class LaneUse(NamedTuple):
     used: int
     offered: int = 0
     has_waiting: bool = False
+    rate: Rate | None = None
+    starts_left: int | None = None
+    next_start: datetime | None = None
 
     @property
     def is_full(self) -> bool:
-        return self.used >= self.limit
+        return self.used >= self.limit or self.starts_left == 0
 
     @property
     def is_taken(self) -> bool:
         """Whether there is no slot for an entry that has not waited in this lane: it must not overtake those that have."""
-        return self.has_waiting or self.used + self.offered >= self.limit
+        if self.has_waiting or self.used + self.offered >= self.limit:
+            return True
+        return self.starts_left is not None and self.offered >= self.starts_left
 
 
 class LaneQueue(NamedTuple):
@@ -48,6 +56,8 @@ class LaneQueue(NamedTuple):
 
 
 DEFAULT_LIMIT: Final = 1
+MAX_LANE_LIMIT: Final = 1_000_000
+"""Largest limit; a lane that has a rate alone has this one, which bounds nothing."""
 _AGENT_PREFIX: Final = "agent:"
 
 

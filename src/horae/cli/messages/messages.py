@@ -170,7 +170,7 @@ TASK_COLUMNS: Final[dict[str, Message]] = {
 RUN_TITLES: Final = Message("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 PLANNED_TITLES: Final = Message("DUE|IN|TASK|", "到期|距今|任务|")
 FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
-LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN", "通道|上限|占用")
+LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|RATE", "通道|上限|占用|速率")
 NODE_TITLES: Final = Message(
     "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|LABELS|FUNCTIONS",
     "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态|标签|函数",
@@ -336,6 +336,10 @@ WAITING_LINE: Final = Message(
     "{overdue} 个逾期 · {parked} 个等待通道 · {stranded} 个等待节点",
 )
 LANE_SET: Final = Message("✓ at most {limit} runs of {name} at once", "✓ {name} 最多同时运行 {limit} 个")
+LANE_RATE_SET: Final = Message(
+    "✓ at most {rate}: so many starts of {name} within any such period",
+    "✓ {name} 在任意一个该时长内的启动次数最多为 {rate}",
+)
 WATCHING_FROM: Final = Message(
     "watching from event {number} on; Ctrl-C ends it", "从事件 {number} 之后开始;按 Ctrl-C 结束"
 )

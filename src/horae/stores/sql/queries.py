@@ -11,6 +11,7 @@ from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, hour_of
 from ...model.page import Page
+from ...model.rate import RateChange
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import RunFilter, TaskFilter
@@ -21,6 +22,7 @@ from ..task_cache import TaskCache
 from .administration import SQLAdministration
 from .chains import SQLChainQueries
 from .connection import Statements, Transactions
+from .lane_rates import set_rate
 from .ledger import (
     count_tasks,
     read_latest,
@@ -33,7 +35,7 @@ from .ledger import (
     read_tasks,
     read_upcoming,
 )
-from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
+from .load_facts import LaneState, LoadedFacts, find_task_by_id, load_task_facts, lock_task
 from .records import write_attached_records
 from .row_batches import RowBatches
 from .unit_of_work import UnitOfWork
@@ -184,9 +186,20 @@ class SQLBook(SQLAdministration, SQLChainQueries):
     async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
         return await self._database.read(lambda connection: read_queued(connection, self._read_cache, lane, limit))
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
+    async def set_lane(
+        self,
+        name: str,
+        limit: int | None,
+        *,
+        rate: RateChange = "keep",
+        attached_records: Sequence[RecordWrite] = (),
+    ) -> None:
         async def work(connection: Statements) -> None:
             await connection.query("set_lane", name, limit)
+            if rate != "keep":
+                lane_state = LaneState(connection)
+                await lane_state.lock_lanes([name])
+                await set_rate(connection, name, lane_state.rates.get(name), rate)
             unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
             unit.offer_slots(name)
             unit.batches.attached_records += attached_records

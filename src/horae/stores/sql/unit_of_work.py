@@ -27,11 +27,12 @@ from ..task_cache import CachedTask, TaskCache, apply_change
 from .chains import SQLChainAccess
 from .connection import Statements
 from .lane_queue import unpark_entries
-from .load_facts import LoadedFacts
+from .lane_rates import offer_starts
+from .load_facts import LaneState, LoadedFacts
 from .message_access import SQLMessageAccess
 from .ordinary_batch import OrdinaryBatch, task_after
 from .records import write_attached_records
-from .row_batches import RowBatches, flatten_rows
+from .row_batches import RowBatches
 
 
 class UnitOfWork(PendingChanges):
@@ -182,6 +183,7 @@ class UnitOfWork(PendingChanges):
                 if lane not in unparked:
                     # An unparked entry had its turn when it was unparked.
                     lane_state.take_turn(lane, run.owner)
+            lane_state.add_started(lanes_taken(run))
         for run in change.updated_runs:
             self._add_moved_run(known, run)
         if (
@@ -263,17 +265,24 @@ class UnitOfWork(PendingChanges):
             self._spread_ordinary()
             await self.batches.write(self._connection)
         lane_state = self._loaded.lane_state
-        if self._freed_lanes:
-            await lane_state.lock_lanes(self._freed_lanes)
-            for lane in sorted(self._freed_lanes):
-                if lane_state.has_waiting(lane) and lane_state.free_slots(lane):
-                    await unpark_entries(self._connection, lane_state, lane)
-        if lane_state.turns:
-            await self._connection.write_rows("put_lane_turns", 2, flatten_rows(lane_state.turns.items()))
+        if self._freed_lanes or lane_state.rates:
+            await self._offer_lanes(lane_state)
+        await lane_state.write_turns()
         if self._stream_writes:
             await write_streams(SQLMessageAccess(self._connection), self._stream_writes)
         if self.batches.attached_records:
             await write_attached_records(self._connection, self.batches.attached_records)
+
+    async def _offer_lanes(self, lane_state: LaneState) -> None:
+        """Unpark entries of lanes with free slots, and write the starts of lanes with a rate."""
+        touched = {lane for lane, found in lane_state.rates.items() if found.is_touched}
+        lanes = sorted(self._freed_lanes | touched)
+        await lane_state.lock_lanes(lanes)
+        for lane in lanes:
+            if lane in lane_state.rates:
+                await offer_starts(self._connection, lane_state, lane)
+            elif lane_state.has_waiting(lane) and (count := lane_state.free_slots(lane)):
+                await unpark_entries(self._connection, lane_state, lane, count)
 
     async def _follow_chains(self) -> None:
         access = SQLChainAccess(self._connection, self._loaded, self)

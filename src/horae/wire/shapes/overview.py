@@ -214,7 +214,17 @@ PROBLEM: Final = closed(
 ) | {"description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language."}
 
 SHAPES: Final[dict[str, Schema]] = {
-    "lane": closed({"name": TEXT, "limit": INTEGER, "taken": INTEGER}) | answer_of("lane"),
+    "lane": closed(
+        {
+            "name": TEXT,
+            "limit": INTEGER | {"description": "Runs at once; 1000000 bounds nothing."},
+            "taken": INTEGER,
+            "rate": nullable(TEXT) | {"description": "At most so many starts within any period: 100/1s."},
+            "next_start_at": nullable(INSTANT)
+            | {"description": "The earliest instant of the next start that the rate allows; null: at any instant."},
+        }
+    )
+    | answer_of("lane"),
     "lanes": list_of(ref("lane")) | answer_of("lanes"),
     "node": NODE | {"title": "A process with an engine"},
     "nodes": list_of(NODE_STATUS) | answer_of("nodes"),

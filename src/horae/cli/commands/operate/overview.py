@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import click
 
 from ....model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
-from ....model.lane import LaneUse
+from ....model.lane import MAX_LANE_LIMIT, LaneUse
+from ....model.rate import parse_rate
 from ....model.reason import Reason, reason_phrase
+from ....model.refusals import refuse
 from ....model.run import Run
 from ....service.runs.overview import Need, NeedKind, Overview
 from ....wire.overview import lane_json, overview_json
@@ -152,20 +154,34 @@ def _show_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
     elif out.quiet:
         out.ids([each.name for each in found])
     elif found:
-        rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.used)] for each in found]
+        rows: list[list[Cell]] = [
+            [each.name, _limit_text(each), str(each.used), "-" if each.rate is None else str(each.rate)]
+            for each in found
+        ]
         out.table(out.translate(messages.LANE_TITLES).split("|"), rows)
     else:
         out.aside(out.translate(messages.NOTHING))
 
 
+def _limit_text(use: LaneUse) -> str:
+    return "-" if use.limit >= MAX_LANE_LIMIT else str(use.limit)
+
+
 @click.command("lane", cls=Command)
 @click.argument("name", metavar="NAME")
-@click.argument("limit", type=INTEGER, metavar="LIMIT", help="At most so many at once; 0 lets nothing start.")
-def lane(out: Printer, *, name: str, limit: int) -> None:
-    """Set how many runs of a lane go on at once."""
+@click.argument(
+    "limit", type=INTEGER, metavar="[LIMIT]", required=False, help="At most so many at once; 0 lets nothing start."
+)
+@click.option("--rate", metavar="N/PERIOD", help="At most so many starts within any period: 100/1s.")
+@click.option("--no-rate", is_flag=True, help="Remove the rate.")
+def lane(out: Printer, *, name: str, limit: int | None, rate: str | None, no_rate: bool) -> None:
+    """Set how many runs of a lane go on at once, or start within a period."""
+    if rate is not None and no_rate:
+        raise refuse("bad_choice", name="rate", value=f"--rate {rate} --no-rate", allowed="--rate, --no-rate")
 
     async def work(app: CommandSession) -> LaneUse:
-        return await app.service.lanes.limit(app.principal, name, limit)
+        change = None if no_rate else "keep" if rate is None else parse_rate(rate)
+        return await app.service.lanes.limit(app.principal, name, limit, rate=change)
 
     found = run_in_session(out, work, create=True)
     if out.json:
@@ -173,4 +189,7 @@ def lane(out: Printer, *, name: str, limit: int) -> None:
     elif out.quiet:
         out.ids([found.name])
     else:
-        out.line(out.translate(messages.LANE_SET, limit=found.limit, name=found.name))
+        if limit is not None or found.rate is None:
+            out.line(out.translate(messages.LANE_SET, limit=found.limit, name=found.name))
+        if found.rate is not None:
+            out.line(out.translate(messages.LANE_RATE_SET, rate=found.rate, name=found.name))

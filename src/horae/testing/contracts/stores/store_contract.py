@@ -10,6 +10,7 @@ from .claims.fencing import FencingContract
 from .claims.gates import GatesContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
+from .claims.rates import RatesContract
 from .claims.route_queues import RouteQueuesContract
 from .claims.routes import RoutesContract
 from .claims.run_deduplication import RunDeduplicationContract
@@ -45,6 +46,7 @@ class StoreContract(
     RunDeduplicationContract,
     RunInputContract,
     LanesContract,
+    RatesContract,
     StartDeadlineContract,
     ChainsContract,
     GatesContract,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -12,6 +13,7 @@ from .refusals import refuse
 MAX_RATE_STARTS: Final = 10_000
 MIN_RATE_PERIOD: Final = timedelta(milliseconds=1)
 MAX_RATE_PERIOD: Final = timedelta(days=366)
+_RATE: Final = re.compile(r"\s*(\d{1,6})\s*/(.*)", re.ASCII)
 
 
 class Rate(NamedTuple):
@@ -39,14 +41,14 @@ def parse_rate(value: object) -> Rate:
     """Read `100/1s`: a number of starts, and a duration; refuses other text, and values out of bounds."""
     if isinstance(value, Rate):
         return check_rate(value)
-    starts, slash, period = value.partition("/") if isinstance(value, str) else ("", "", "")
-    if not slash or not (starts.strip().isascii() and starts.strip().isdecimal()) or len(starts) > len("10000 "):
+    match = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise refuse("bad_rate", name="rate", value=value)
     try:
-        length = parse_duration(period)
+        length = parse_duration(match[2])
     except Refusal as error:
         raise refuse("bad_rate", name="rate", value=value) from error
-    return check_rate(Rate(int(starts), length))
+    return check_rate(Rate(int(match[1]), length))
 
 
 def check_rate(rate: Rate) -> Rate:

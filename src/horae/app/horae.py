@@ -333,9 +333,11 @@ class Horae(AppLifespan):
         from ..forecast import Candidate, forecast  # noqa: PLC0415 - only a forecast needs it
 
         requests = {request.name: request for request in await self._forecast_requests()}
-        limits = dict(lanes or {})
+        limits, rates = dict(lanes or {}), {}
         if self._store is not None:
-            limits = {lane.name: lane.limit for lane in await self.store.lanes()} | limits
+            known = await self.store.lanes()
+            limits = {lane.name: lane.limit for lane in known} | limits
+            rates = {lane.name: lane.rate for lane in known if lane.rate is not None}
         return await asyncio.to_thread(
             forecast,
             [Candidate(request, (takes or {}).get(request.name)) for request in requests.values()],
@@ -343,6 +345,7 @@ class Horae(AppLifespan):
             span=span,
             zone=self.zone,
             lanes=limits,
+            rates=rates,
         )
 
     async def _forecast_requests(self) -> list[TaskRequest]:

@@ -31,6 +31,7 @@ from .explain_retry import (
     gate_retry_words,
     retry_policy_words,
 )
+from .explain_rate import rate_words
 from .instant_text import format_instant
 from .start_deadline import latest_start
 
@@ -505,7 +506,7 @@ def _wait_cause(facts: Facts, entry: Entry) -> tuple[str, str]:
         _, _, name = str(entry.lane).partition(":")
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
     if entry.state is EntryState.PARKED:
-        return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
+        return rate_words(facts, entry) or (f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满")
     return failing_gate_words(facts, entry) or blocking_retry_words(facts, entry) or _WAIT_CAUSES[entry.state]
 
 

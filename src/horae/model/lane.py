@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from .accounts.principal import AGENT_LABEL
 from .field_checks import check_text
 from .limits import KEY_CHARACTERS
-from .rate import Rate
+from .rate import Rate, RateChange
 from .refusals import refuse
 from .route import is_route
 
@@ -45,6 +45,13 @@ class LaneUse(NamedTuple):
         if self.has_waiting or self.used + self.offered >= self.limit:
             return True
         return self.starts_left is not None and self.offered >= self.starts_left
+
+
+class LaneSetting(NamedTuple):
+    """Limit and rate of a lane as a file states them; None and `keep`: they stay as they are."""
+
+    limit: int | None
+    rate: RateChange = "keep"
 
 
 class LaneQueue(NamedTuple):

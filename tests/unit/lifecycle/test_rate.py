@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
+from horae.lifecycle.explain import explain
+from horae.lifecycle.explain_rate import rate_words
 from horae.lifecycle.rate import instant_after, keep_last_starts, next_start, record_starts, starts_left
 from horae.lifecycle.start import full_lane
+from horae.model.entry import EntryState
 from horae.model.lane import LaneUse
 from horae.model.rate import MAX_RATE_PERIOD, Rate, StartsAt, check_rate, parse_rate
 from horae.testing.factories import MICROSECOND, NOON, SECOND
@@ -67,6 +70,25 @@ def test_lane_without_a_start_left_is_full() -> None:
     world = World()
     facts = world.facts._replace(lanes=(lane._replace(starts_left=0),))
     assert full_lane(facts, world.entries["next"]) == "api"
+
+
+def test_why_says_the_rate_and_the_earliest_next_start() -> None:
+    world = World()
+    parked = world.entries["next"]._replace(state=EntryState.PARKED, lane="api", due=NOON)
+    lane = LaneUse("api", 9, 0, rate=TWO, next_start=at(1))
+    facts = world.facts._replace(entries=(parked,), lanes=(LaneUse("other", 1, 1), lane))
+    words = rate_words(facts, parked)
+    assert words is not None
+    assert words[0].startswith("its lane 'api' has a rate of 2/1s; its next start is at ")
+    assert "速率为 2/1s，最早于 " in words[1]
+    assert rate_words(facts._replace(lanes=(lane._replace(next_start=None),)), parked) == (
+        "its lane 'api' has a rate of 2/1s",
+        "它的通道“api”的速率为 2/1s",
+    )
+    full = facts._replace(lanes=(lane._replace(used=9),))
+    assert rate_words(full, parked) is None, "it waits for a slot"
+    english = explain(facts, (), parked.planned, parked.planned + SECOND).english
+    assert english.startswith("It is due and waits: its lane 'api' has a rate of 2/1s; its next start is at ")
 
 
 class NaiveLane:

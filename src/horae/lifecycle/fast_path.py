@@ -19,7 +19,7 @@ from ..model.run import Origin, Run, RunState
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import Every, Now, Once, next  # noqa: A004 - next occurrence, not the builtin
 from .event_rows import is_failing
-from .start import ClaimContext, new_run, started_event
+from .start import ClaimContext, count_reparks, full_lane, new_run, started_event
 
 # Named tuples are built with tuple.__new__: a third of the time of a call with that many arguments.
 _new: Final = tuple.__new__
@@ -29,13 +29,20 @@ _STILL: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
 def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change | None:
-    """Start the next occurrence of an active task that has nothing else on its agenda and is claimed in time."""
+    """Start, or park, the next occurrence of an active task that has nothing else on its agenda and is claimed in time, or
+    has waited for a lane."""
     task, status, entries, live, lanes, block_reason, _ = facts
-    alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or block_reason or entry.waited)
+    alone = (
+        entry.kind is EntryKind.NEXT
+        and len(entries) == 1
+        and not (live or block_reason or (entry.waited and not lanes))
+    )
     if not alone or status.state is not TaskState.ACTIVE or status.skips_left:
         return None
     schedule = task.schedule
-    if claim.now - entry.due > claim.poll_ceiling or schedule.repeat is not None or schedule.jitter is not None:
+    if schedule.repeat is not None or schedule.jitter is not None:
+        return None
+    if claim.now - entry.due > claim.poll_ceiling and not entry.waited:
         return None
     start_within = task.policies.start_within
     if start_within is not None and claim.now - entry.due >= start_within:
@@ -46,11 +53,13 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
         if following is None:
             return None
         put = (following,)
+    if lanes and (lane := full_lane(facts, entry)) is not None:
+        return None if start_within is not None else _park(entry, lane)
     run = new_run(facts, entry, token, claim)
     _, counted, failures, _, last_end, last_result, pause, reason, ended = status
     after = _new(TaskStatus, (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
     return _new(
-        OrdinaryStart if _is_plain(entry, task) else Change,
+        OrdinaryStart if not lanes and _is_plain(entry, task) else Change,
         (
             None,
             after,
@@ -67,6 +76,11 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
             (),
         ),
     )
+
+
+def _park(entry: Entry, lane: str) -> Change:
+    parked = entry._replace(state=EntryState.PARKED, lane=lane, waited=True, reparks=count_reparks(entry))
+    return Change(put=(parked,))
 
 
 def _is_plain(entry: Entry, task: Task) -> bool:

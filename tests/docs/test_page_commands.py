@@ -27,7 +27,7 @@ def test_commands_are_collected_from_spans_and_blocks_of_all_pages() -> None:
         ("`horae why TASK 2026-11-16` tells of any day.", "unexpected extra argument"),
         ("Then `horae rum NAME`.", "No such command"),
         ("```sh\nhorae nodes drain NODE --undoo\n```", "No such option"),
-        ("```console\n$ horae lane report\n```", "Missing"),
+        ("```console\n$ horae lane\n```", "Missing"),
         ("```console\n$ cat jobs | HORAE_ZONE=UTC horae import - --kind x\n```", "No such option"),
         ("| `horae context ls|used` | contexts |", "No such command"),
         ("```sh\nhorae add 'every 1h' \\\n    --sya x\n```", "No such option"),

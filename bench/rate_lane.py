@@ -112,11 +112,11 @@ async def measure_rate(url: str) -> tuple[float, int]:
     async def note(ctx: Context) -> None:
         instants.append(ctx.due + ctx.lateness)
 
-    app.task(name="note")(note)
+    app.task(name="note", lane=LANE)(note)
     async with app:
         await app.lane(LANE, rate=RATE)
         at = SystemClock().now() + timedelta(seconds=WAITING / 500)
-        await app.schedule_many([Item("note", at, lane=LANE) for _ in range(WAITING)])
+        await app.schedule_many([("note", at, None)] * WAITING)
         await SystemClock().pause((at - SystemClock().now()).total_seconds() + SECONDS)
     return kept_rate(instants), most_in_window(instants)
 

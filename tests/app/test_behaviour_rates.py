@@ -21,7 +21,7 @@ async def fail_once() -> None:
 def paced(rate: str, **options: Any) -> Iterator[TimeTravel]:
     app = Horae("memory://", zone="UTC")
     app.task(name="call", lane="api", **options)(call_api)
-    app.task(name="fail", lane="api", retries=1, give_up_after=None)(fail_once)
+    app.task(name="fail", lane="api", retries=1, give_up_after="never")(fail_once)
     with TimeTravel(app, "2026-03-01 12:00", zone="UTC") as time:
         time.run(app.lane("api", rate=rate))
         yield time

@@ -2,7 +2,7 @@
 
 Nearly every decision is one of these two, and a busy node makes tens of thousands a second. Each function returns exactly
 the change of the general rules (a property test compares them), or None where the general rules must decide. A change
-that says nothing but that is tagged as `OrdinaryStart` or `OrdinarySuccess`, and stores may write it by a shorter way.
+that says nothing but that is tagged (`OrdinaryStart`, `LanedStart`, `OrdinarySuccess`), and stores may write it by a shorter way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ..model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
+from ..model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuccess
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import Event, EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shorten
@@ -59,7 +59,7 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
     _, counted, failures, _, last_end, last_result, pause, reason, ended = status
     after = _new(TaskStatus, (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
     return _new(
-        OrdinaryStart if not lanes and _is_plain(entry, task) else Change,
+        _start_tag(entry, task, has_lanes=bool(lanes)),
         (
             None,
             after,
@@ -83,13 +83,18 @@ def _park(entry: Entry, lane: str) -> Change:
     return Change(put=(parked,))
 
 
+def _start_tag(entry: Entry, task: Task, *, has_lanes: bool) -> type[Change]:
+    if not _is_plain(entry, task):
+        return Change
+    return LanedStart if has_lanes else OrdinaryStart if entry.lane is None else Change
+
+
 def _is_plain(entry: Entry, task: Task) -> bool:
     """Return whether the entry has nothing that its run inherits, and differs from the following one in its instants alone:
     an edit of a task leaves the priority of its entry alone."""
     return (
         entry.priority == task.policies.priority
         and entry.owner == task.owner
-        and entry.lane is None
         and entry.span is None
         and not (entry.deaths or entry.forgiven or entry.in_order or task.policies.where)
     )

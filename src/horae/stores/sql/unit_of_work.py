@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
-from ...model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
+from ...model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuccess
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.ids import to_microseconds
-from ...model.route import place_entries
+from ...model.route import is_route, place_entries
 from ...model.run import Run
 from ...model.task import Task, TaskState
 from ..chains import Relink, change_of_links, follow_chains, relink
@@ -123,7 +123,9 @@ class UnitOfWork(PendingChanges):
             self._add_rows(known, entries, change)
 
     def _add_rows(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
-        if not self._add_ordinary_change(known, change):
+        if change.__class__ is LanedStart:
+            self._add_laned_start(known, entries[0], change)
+        elif not self._add_ordinary_change(known, change):
             self._add_general_change(known, entries, change)
             self.batches.count_change(known.task.owner, known.status, change)
         if change.attached:
@@ -164,6 +166,27 @@ class UnitOfWork(PendingChanges):
         batches.statuses[number] = encode_status(number, known.version + 1, status)
         self._update_known(task_after(known, change))
         return True
+
+    def _add_laned_start(self, known: CachedTask, entry: Entry, change: Change) -> None:
+        """Add the rows of a start in lanes; `entry` is the only one of the task."""
+        batches, number, lane_state, run = self.batches, known.number, self._loaded.lane_state, change.new_runs[0]
+        batches.add_run(number, run)
+        if change.put:
+            (following,) = change.put
+            batches.entries[number, following.slot] = encode_entry(number, following)
+        else:
+            batches.emptied_agendas[number] = None
+        if entry.lane is not None and not is_route(entry.lane):
+            lane_state.count_unparked(entry.lane, -1)
+            self._freed_lanes.add(entry.lane)
+        lane_state.add_taken(run.lanes, 1)
+        for lane in run.lanes:
+            if lane != entry.lane:
+                # An unparked entry had its turn when it was unparked.
+                lane_state.take_turn(lane, run.owner)
+        lane_state.add_started(run.lanes)
+        batches.statuses[number] = encode_status(number, known.version + 1, change.status or known.status)
+        self._update_known(task_after(known, change))
 
     def _add_general_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
         number = known.number

@@ -23,6 +23,7 @@ from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
+from .explain_rate import rate_words
 from .explain_retry import (
     blocking_retry_words,
     describe_next,
@@ -31,7 +32,6 @@ from .explain_retry import (
     gate_retry_words,
     retry_policy_words,
 )
-from .explain_rate import rate_words
 from .instant_text import format_instant
 from .start_deadline import latest_start
 

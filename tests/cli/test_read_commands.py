@@ -277,16 +277,36 @@ def test_overview_counts_and_names_failures(cli: Cli) -> None:
 
 
 def test_lanes_and_their_limits(cli: Cli) -> None:
-    assert cli("lane", "gpu", "3", "--json").json == {"name": "gpu", "limit": 3, "taken": 0}
-    status = {"name": "gpu", "limit": 3, "taken": 0, "waiting": 0, "oldest": None, "idle": 0}
+    gpu = {"name": "gpu", "limit": 3, "taken": 0, "rate": None, "next_start_at": None}
+    assert cli("lane", "gpu", "3", "--json").json == gpu
+    status = {**gpu, "waiting": 0, "oldest": None, "idle": 0}
     assert cli("lanes", "--json").json == [status]
-    assert "gpu   3      0      0                0" in cli("lanes").out
+    assert "gpu   3      0      -     0                0" in cli("lanes").out
     detail = {**status, "runs": [], "others": 0, "queue": [], "more": False}
     assert cli("lane", "gpu", "--json").json == detail
     assert "gpu  0 of 3 in use" in cli("lane", "gpu").out
     assert cli("lane", "gpu", "--quiet").out == ""
     assert cli("lane", "gpu", "1000001").code == 6
     assert "at most 4 runs of gpu" in cli("lane", "gpu", "4").out
+
+
+def test_rate_of_a_lane(cli: Cli) -> None:
+    assert (
+        cli("lane", "api", "--rate", "100/1s").out == "✓ at most 100/1s: so many starts of api within any such period\n"
+    )
+    assert "api   -      0      100/1s" in cli("lanes").out
+    assert cli("lane", "api", "5", "--json").json["rate"] == "100/1s", "a new limit keeps the rate"
+    assert cli("lane", "api", "--rate", "7/1h", "--json").json["limit"] == 5, "a new rate keeps the limit"
+    assert cli("lane", "api", "--no-rate", "--json").json["rate"] is None
+    assert cli("lane", "api", "--no-rate", "--json").json == {
+        "name": "api", "limit": 5, "taken": 0, "rate": None, "next_start_at": None
+    }  # fmt: skip
+    refused = cli("lane", "api", "--rate", "100 a second")
+    assert refused.code == 6
+    assert "Write it as 100/1s" in refused.err
+    assert cli("lane", "api", "--rate", "0/1s").code == 6
+    assert cli("lane", "api", "--rate", "1/1s", "--no-rate").code == 6
+    assert cli("lane", "api").code == 6
 
 
 def test_read_commands_change_nothing(cli: Cli) -> None:

@@ -16,6 +16,7 @@ from horae.testing.decisions import PlannedFailure
 from .defective_idle_runs import IDLE_DEFECTS
 from .defective_labels import LABELS_DEFECTS
 from .defective_messages import MESSAGES_DEFECTS
+from .defective_rates import RATE_DEFECTS
 from .defective_records import RECORDS_DEFECTS
 from .defective_stores import DEFECTS
 from .defective_transfer import TRANSFER_DEFECTS
@@ -23,7 +24,7 @@ from .defective_transfer import TRANSFER_DEFECTS
 CASES = [
     (store, name)
     for store, names in (
-        DEFECTS | LABELS_DEFECTS | TRANSFER_DEFECTS | RECORDS_DEFECTS | MESSAGES_DEFECTS | IDLE_DEFECTS
+        DEFECTS | LABELS_DEFECTS | TRANSFER_DEFECTS | RECORDS_DEFECTS | MESSAGES_DEFECTS | IDLE_DEFECTS | RATE_DEFECTS
     ).items()
     for name in names
 ]

@@ -99,6 +99,15 @@ async def check(ctx: Context, state: int | None = None) -> dict[str, object]:
     return {"run": True, "data": ctx.run_id, "state": (state or 0) + 1}
 
 
+async def paced(ctx: Context, file: str) -> None:
+    """Write the instant at which the run was claimed, as its invocation says, to a file that many tasks share."""
+    started = ctx.due + ctx.lateness
+    lines = LinkLines(_process_state()[0].links(file))
+    lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, []))
+    await SystemClock().pause(0.05)
+    lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, [], "end"))
+
+
 async def light(ctx: Context) -> None:
     """Write one effect line without fsync: cheap enough for a hundred thousand runs."""
     _write(ctx, "effect", durably=False)
@@ -167,6 +176,7 @@ def register(app: Horae) -> None:
     app.task(name="handle")(handle)
     app.task(name="occupy")(occupy)
     app.task(name="listen")(listen)
+    app.task(name="paced")(paced)
     app.task(name="awaited")(awaited)
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)

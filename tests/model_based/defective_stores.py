@@ -50,6 +50,19 @@ class _Hasty(Data):
         super().apply(task_id, change._replace(put=put))
 
 
+class CountsNoStart(MemoryStore):
+    """A lane with a rate never knows of a start."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = _ForgetsStarts()
+
+
+class _ForgetsStarts(Data):
+    def _record_start(self, lane: str) -> None:
+        """Nothing is recorded."""
+
+
 class KeepsHalfOfWhatFailed(MemoryStore):
     """Nothing is taken back when a decision fails."""
 
@@ -63,5 +76,6 @@ DEFECTS: Final[tuple[type[MemoryStore], ...]] = (
     LooksAtNoToken,
     KeepsTheSeatsOfTheDead,
     LosesTheWaiter,
+    CountsNoStart,
     KeepsHalfOfWhatFailed,
 )

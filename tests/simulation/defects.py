@@ -282,7 +282,7 @@ def _started_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Data, "_unpark_first", lambda _self, _lane: None)
+    patch.setattr(Data, "_unpark_first", lambda _self, _lane, _count: None)
 
 
 def _notifies_each_time(patch: pytest.MonkeyPatch) -> None:

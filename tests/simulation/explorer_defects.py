@@ -131,7 +131,7 @@ class _RecoversRenewedNodes(RestorableStore):
 
 
 class _NeverUnparksData(Data):
-    def _unpark_first(self, lane: str) -> None:
+    def _unpark_first(self, lane: str, count: int) -> None:
         """A freed lane slot unparks nothing."""
 
 

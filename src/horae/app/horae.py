@@ -15,6 +15,7 @@ from ..errors import Refusal, Sentence
 from ..lifecycle.explain import Explanation
 from ..model.entry import Entry
 from ..model.ids import run_id
+from ..model.rate import Rate
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
@@ -266,9 +267,12 @@ class Horae(AppLifespan):
         outcome = build_outcome(None if result is None else encode_result(result), error, until)
         await self.service.runs.answer(run, lambda row: verify_callback_token(key, row.id, row.token, token), outcome)
 
-    async def lane(self, name: str, limit: int) -> None:
-        """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts."""
-        await self.service.lanes.limit(self.who, name, limit)
+    async def lane(self, name: str, limit: int | None = None, *, rate: Rate | str | None = "keep") -> None:
+        """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts.
+
+        `rate="100/1s"` allows at most so many starts within any period, None removes the rate. Whichever is not given stays.
+        """
+        await self.service.lanes.limit(self.who, name, limit, rate=rate)
 
     def _run_service(self, task: Task) -> RunService:
         return AppRunService(self, task)
@@ -334,9 +338,11 @@ class Horae(AppLifespan):
         from ..forecast import Candidate, forecast  # noqa: PLC0415 - only a forecast needs it
 
         requests = {request.name: request for request in await self._forecast_requests()}
-        limits = dict(lanes or {})
+        limits, rates = dict(lanes or {}), {}
         if self._store is not None:
-            limits = {lane.name: lane.limit for lane in await self.store.lanes()} | limits
+            known = await self.store.lanes()
+            limits = {lane.name: lane.limit for lane in known} | limits
+            rates = {lane.name: lane.rate for lane in known if lane.rate is not None}
         return await asyncio.to_thread(
             forecast,
             [Candidate(request, (takes or {}).get(request.name)) for request in requests.values()],
@@ -344,6 +350,7 @@ class Horae(AppLifespan):
             span=span,
             zone=self.zone,
             lanes=limits,
+            rates=rates,
         )
 
     async def _forecast_requests(self) -> list[TaskRequest]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from ..lifecycle.explain import Explanation
 from ..model.messages import Cursor, MessagePage, Stream, StreamState
 from ..model.policy import MissedMode
+from ..model.rate import Rate
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import TaskState
@@ -169,8 +170,8 @@ class BlockingHorae:
     def why(self, task: BlockingTask | str, at: datetime | str | None = None) -> Explanation:
         return self.call(self.app.why(task if isinstance(task, str) else task.id, at))
 
-    def lane(self, name: str, limit: int) -> None:
-        self.call(self.app.lane(name, limit))
+    def lane(self, name: str, limit: int | None = None, *, rate: Rate | str | None = "keep") -> None:
+        self.call(self.app.lane(name, limit, rate=rate))
 
     @property
     def messages(self) -> BlockingMessages:

@@ -146,7 +146,10 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "lane": CommandEntry(
                 "commands.operate.overview:lane",
-                Message("Show a lane and what waits in it, or set its limit.", "查看一个通道及其等待,或设置其上限。"),
+                Message(
+                    "Show a lane and what waits in it, or set its limit or its rate.",
+                    "查看一个通道及其等待,或设置其上限或速率。",
+                ),
             ),
             "nodes": CommandEntry(
                 "commands.operate.nodes:nodes",

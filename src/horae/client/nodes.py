@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ..model.accounts.principal import Principal
 from ..model.lane import LaneStatus, LaneUse
+from ..model.rate import RateChange
 from ..ports.store import Node
 from ..service.runs.lanes import LaneDetail
 from ..service.runs.nodes import NodeStatus
@@ -45,9 +46,14 @@ class RemoteLanes:
         response = await self._connection.get(f"/v1/lanes/{path_segment(name)}", [("limit", str(limit))])
         return await decode_response(self._connection, read_lane_detail, response)
 
-    async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
+    async def limit(
+        self, principal: Principal, name: str, limit: int | None = None, *, rate: RateChange | str = "keep"
+    ) -> LaneUse:
         del principal
-        response = await self._connection.put(f"/v1/lanes/{path_segment(name)}", {"limit": limit})
+        body: dict[str, Any] = {} if limit is None else {"limit": limit}
+        if rate != "keep":
+            body["rate"] = None if rate is None else str(rate)
+        response = await self._connection.put(f"/v1/lanes/{path_segment(name)}", body)
         return await decode_response(self._connection, read_lane, response)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from ..model.field_checks import check_duration, check_number
+from ..model.rate import Rate
 from ..model.refusals import refuse
 from ..schedule.zones import find_zone
 from ..service.tasks.task_request import Duration, TaskRequest, read_duration
@@ -35,6 +36,7 @@ class ForecastRequest(NamedTuple):
     capacity: int
     most: int
     every_run: bool
+    rates: Mapping[str, Rate]
 
 
 def read_takes(candidates: Sequence[Candidate | TaskRequest], usual: Duration) -> tuple[timedelta, ...]:

@@ -18,6 +18,7 @@ from ..errors import Refusal
 from ..model.accounts.principal import LOCAL
 from ..model.change import Facts
 from ..model.page import MAX_PAGE_SIZE
+from ..model.rate import Rate
 from ..model.task import Task
 from ..ports.store import TaskFilter, Terms
 from ..service.tasks.task_request import Duration, TaskRequest
@@ -38,6 +39,7 @@ _STEPS: Final = 100
 _NEVER: Final = timedelta(days=36_500)
 _DAY: Final = timedelta(days=1)
 _NO_LANES: Final[Mapping[str, int]] = MappingProxyType({})
+_NO_RATES: Final[Mapping[str, Rate]] = MappingProxyType({})
 
 Progress = Callable[[float, datetime], None]
 
@@ -54,11 +56,12 @@ def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
     most: int = MOST_ROWS,
     every_run: bool = False,
     progress: Progress | None = None,
+    rates: Mapping[str, Rate] = _NO_RATES,
 ) -> Report:
     """Report what these tasks would do until `start` + `span` if they were created at `start` and every run succeeded.
 
-    `zone` is the default of the tasks and the zone of the report's days. `lanes` are limits by name, `capacity` is the
-    number of concurrent runs of the node. `every_run` executes undisturbed tasks on the engine too: slower, same report.
+    `zone` is the default of the tasks and the zone of the report's days. `lanes` are limits by name, `rates` the rates
+    of such lanes as have one, `capacity` is the number of concurrent runs of the node. `every_run` executes undisturbed tasks on the engine too: slower, same report.
     `progress` is called with the share done and the instant reached. Uses its own event loop: from a coroutine, call it
     with `asyncio.to_thread`.
     """
@@ -66,7 +69,9 @@ def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
     check_limits(zone, lanes, capacity, most, MOST_ROWS)
     task_requests = tuple(each.request if isinstance(each, Candidate) else each for each in candidates)
     lasting = read_takes(candidates, takes)
-    request = ForecastRequest(task_requests, lasting, begin, end, zone, dict(lanes), capacity, most, every_run)
+    request = ForecastRequest(
+        task_requests, lasting, begin, end, zone, dict(lanes), capacity, most, every_run, dict(rates)
+    )
     with _captured_errors() as errors:
         finished = _Simulation(request).run(progress or _ignore_progress)
     if errors:
@@ -96,7 +101,7 @@ class _Simulation:
 
     async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, UndisturbedRuns]]:
         for name, limit in self._request.lanes.items():
-            await self._store.set_lane(name, limit)
+            await self._store.set_lane(name, limit, rate=self._request.rates.get(name))
         # Seeded: equal requests have equal reports.
         tasks = Tasks(self._store, self._clock, self._request.zone, entropy=_seeded_random("tasks").randbytes)
         made = tuple(

@@ -24,6 +24,7 @@ from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
 from .explain_lane import LaneWait, lane_words
+from .explain_rate import rate_words
 from .explain_retry import (
     blocking_retry_words,
     describe_next,
@@ -509,7 +510,7 @@ def _wait_cause(facts: Facts, entry: Entry) -> tuple[str, str]:
         _, _, name = str(entry.lane).partition(":")
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
     if entry.state is EntryState.PARKED:
-        return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
+        return rate_words(facts, entry) or (f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满")
     return failing_gate_words(facts, entry) or blocking_retry_words(facts, entry) or _WAIT_CAUSES[entry.state]
 
 

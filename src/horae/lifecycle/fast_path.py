@@ -2,7 +2,7 @@
 
 Nearly every decision is one of these two, and a busy node makes tens of thousands a second. Each function returns exactly
 the change of the general rules (a property test compares them), or None where the general rules must decide. A change
-that says nothing but that is tagged as `OrdinaryStart` or `OrdinarySuccess`, and stores may write it by a shorter way.
+that says nothing but that is tagged (`OrdinaryStart`, `LanedStart`, `OrdinarySuccess`), and stores may write it by a shorter way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ..model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
+from ..model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuccess
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import Event, EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shorten
@@ -20,7 +20,7 @@ from ..model.run import Origin, Run, RunState
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import Every, Now, Once, next  # noqa: A004 - next occurrence, not the builtin
 from .event_rows import is_failing
-from .start import ClaimContext, new_run, started_event
+from .start import ClaimContext, count_reparks, full_lane, new_run, started_event
 
 # Named tuples are built with tuple.__new__: a third of the time of a call with that many arguments.
 _new: Final = tuple.__new__
@@ -30,13 +30,20 @@ _STILL: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
 def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change | None:
-    """Start the next occurrence of an active task that has nothing else on its agenda and is claimed in time."""
+    """Start, or park, the next occurrence of an active task that has nothing else on its agenda and is claimed in time, or
+    has waited for a lane."""
     task, status, entries, live, lanes, block_reason, _ = facts
-    alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or block_reason or entry.waited)
+    alone = (
+        entry.kind is EntryKind.NEXT
+        and len(entries) == 1
+        and not (live or block_reason or (entry.waited and not lanes))
+    )
     if not alone or status.state is not TaskState.ACTIVE or status.skips_left:
         return None
     schedule = task.schedule
-    if claim.now - entry.due > claim.poll_ceiling or schedule.repeat is not None or schedule.jitter is not None:
+    if schedule.repeat is not None or schedule.jitter is not None:
+        return None
+    if claim.now - entry.due > claim.poll_ceiling and not entry.waited:
         return None
     start_within = task.policies.start_within
     if start_within is not None and claim.now - entry.due >= start_within:
@@ -47,11 +54,13 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
         if following is None:
             return None
         put = (following,)
+    if lanes and (lane := full_lane(facts, entry)) is not None:
+        return None if start_within is not None else _park(entry, lane)
     run = new_run(facts, entry, token, claim)
     _, counted, failures, _, last_end, last_result, pause, reason, ended = status
     after = _new(TaskStatus, (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
     return _new(
-        OrdinaryStart if _is_plain(entry, task) else Change,
+        _start_tag(entry, task, has_lanes=bool(lanes)),
         (
             None,
             after,
@@ -72,13 +81,23 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
     )
 
 
+def _park(entry: Entry, lane: str) -> Change:
+    parked = entry._replace(state=EntryState.PARKED, lane=lane, waited=True, reparks=count_reparks(entry))
+    return Change(put=(parked,))
+
+
+def _start_tag(entry: Entry, task: Task, *, has_lanes: bool) -> type[Change]:
+    if not _is_plain(entry, task):
+        return Change
+    return LanedStart if has_lanes else OrdinaryStart if entry.lane is None else Change
+
+
 def _is_plain(entry: Entry, task: Task) -> bool:
     """Return whether the entry has nothing that its run inherits, and differs from the following one in its instants alone:
     an edit of a task leaves the priority of its entry alone."""
     return (
         entry.priority == task.policies.priority
         and entry.owner == task.owner
-        and entry.lane is None
         and entry.span is None
         and not (entry.deaths or entry.forgiven or entry.in_order or task.policies.where)
     )

@@ -132,6 +132,15 @@ class OrdinaryStart(_Tagged):
     __slots__ = ()
 
 
+class LanedStart(_Tagged):
+    """A start in lanes and nothing else: the only entry of an active task without live runs became a run.
+
+    As `OrdinaryStart`, but the run takes a slot in each of its lanes, and the entry may have waited for one.
+    """
+
+    __slots__ = ()
+
+
 class OrdinarySuccess(_Tagged):
     """An ordinary success and nothing else: the only live run of an active task, in no lane, has succeeded.
 

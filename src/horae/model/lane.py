@@ -1,4 +1,4 @@
-"""Lane: a named concurrency limit, the number of runs that may be live at once across all nodes."""
+"""Lane: a name with a limit of concurrent runs, a rate of starts, or both, across all nodes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .accounts.system_owner import account_of, is_system_owner
 from .field_checks import check_text
 from .idle import IdleRun
 from .limits import KEY_CHARACTERS
+from .rate import Rate, RateChange
 from .reason import Reason
 from .refusals import refuse
 from .route import is_route
@@ -24,6 +25,8 @@ class LaneUse(NamedTuple):
     """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time.
 
     `offered` free slots are kept for entries that waited and were unparked; `has_waiting`: further entries are parked.
+    `starts_left` is how many starts the rate allows at the instant of a claim. Readers get `next_start` instead: the
+    earliest instant of the next start, None if the rate allows it at any instant.
     """
 
     name: str
@@ -33,15 +36,27 @@ class LaneUse(NamedTuple):
     has_waiting: bool = False
     idle: tuple[IdleRun, ...] = ()
     """Runs in it that declared themselves idle."""
+    rate: Rate | None = None
+    starts_left: int | None = None
+    next_start: datetime | None = None
 
     @property
     def is_full(self) -> bool:
-        return self.used >= self.limit
+        return self.used >= self.limit or self.starts_left == 0
 
     @property
     def is_taken(self) -> bool:
         """Whether there is no slot for an entry that has not waited in this lane: it must not overtake those that have."""
-        return self.has_waiting or self.used + self.offered >= self.limit
+        if self.has_waiting or self.used + self.offered >= self.limit:
+            return True
+        return self.starts_left is not None and self.offered >= self.starts_left
+
+
+class LaneSetting(NamedTuple):
+    """Limit and rate of a lane as a file states them; None and `keep`: they stay as they are."""
+
+    limit: int | None
+    rate: RateChange = "keep"
 
 
 class LaneQueue(NamedTuple):
@@ -81,6 +96,8 @@ class LaneStatus(NamedTuple):
 
 
 DEFAULT_LIMIT: Final = 1
+MAX_LANE_LIMIT: Final = 1_000_000
+"""Largest limit; a lane that has a rate alone has this one, which bounds nothing."""
 _AGENT_PREFIX: Final = "agent:"
 
 

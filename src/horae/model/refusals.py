@@ -60,6 +60,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "通道“{value}”中的“{placeholder}”无法替换。",
             "可以写 {{owner}};智能体的任务可以写 {{agent}};也可以写 {{label:x}},其中 x 是任务已有的标签。",
         ),
+        "bad_rate": RefusalEntry(
+            InvalidTask,
+            "The {name} '{value}' is not a number of starts per duration.",
+            "Write it as 100/1s: 1 to 10,000 starts, a slash, and a duration from 1ms to 366d.",
+            "{name} “{value}”不是“次数/时长”。",
+            "请写成 100/1s:1 到 10,000 次,斜杠,再写 1ms 到 366d 的时长。",
+        ),
         "bad_chat_address": RefusalEntry(
             InvalidTask,
             "'{value}' is not the address of a chat.",

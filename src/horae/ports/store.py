@@ -29,6 +29,7 @@ from ..model.node_labels import LabelPairs
 from ..model.origin import RootOccurrence
 from ..model.outcome import Settlement
 from ..model.page import Page
+from ..model.rate import RateChange
 from ..model.reason import Reason
 from ..model.record import RecordWrite
 from ..model.run import Run, RunState
@@ -365,8 +366,19 @@ class Book(Protocol):
         with one of them, nothing is written: a `Conflict` with the code `record_changed`.
         """
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
-        """Limit a lane to so many runs at once from now on; runs that have started may end first."""
+    async def set_lane(
+        self,
+        name: str,
+        limit: int | None,
+        *,
+        rate: RateChange = "keep",
+        attached_records: Sequence[RecordWrite] = (),
+    ) -> None:
+        """Limit a lane to so many runs at once from now on; runs that have started may end first.
+
+        Without a limit it keeps the one that it has, or gets one that bounds nothing. A new rate counts the starts that were
+        kept under the former one; None removes the rate, and its starts are forgotten.
+        """
 
     async def block_owner(
         self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()

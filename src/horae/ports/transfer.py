@@ -7,6 +7,7 @@ interrupted transfer continues from the last page that surely arrived, or from a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -15,6 +16,7 @@ from ..model.change import Facts
 from ..model.events.event import NumberedEvent
 from ..model.messages import Message, StreamState
 from ..model.page import Page
+from ..model.rate import Rate, StartsAt
 from ..model.reason import Reason
 from ..model.run import LIVE_STATES, Run, RunState
 from .journal import NumberedLine
@@ -58,8 +60,13 @@ class MetadataItem(NamedTuple):
 
 
 class LaneLimit(NamedTuple):
+    """Limit and rate of a lane, with the starts that its rate counts, and the instant at which those that wait are woken."""
+
     name: str
     limit: int
+    rate: Rate | None = None
+    starts: tuple[StartsAt, ...] = ()
+    wake_at: datetime | None = None
 
 
 class BlockedOwner(NamedTuple):

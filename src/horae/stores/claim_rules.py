@@ -58,10 +58,10 @@ def divide_slice(owner_count: int) -> tuple[int, int]:
     return turn, -(-CLAIM_SLICE // (owner_count * turn)) * turn
 
 
-def earliest_due(timed: int | None, ready: int | None) -> datetime | None:
-    """Return the earliest instant of the two heads of the agenda; None if both are empty."""
-    heads = [due for due in (timed, ready) if due is not None]
-    return instant_of[min(heads)] if heads else None
+def earliest_due(*heads: int | None) -> datetime | None:
+    """Return the earliest of the heads of the agenda; None if all are empty."""
+    known = [due for due in heads if due is not None]
+    return instant_of[min(known)] if known else None
 
 
 def check_entry_moved(entry: Entry, change: Change) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from ..model.accounts.system_owner import account_of
@@ -10,6 +11,7 @@ from ..model.change import Change, Facts
 from ..model.entry import Entry
 from ..model.idle import IdleRun, YieldReason, idle_runs_of, record_writes
 from ..model.lane import LaneUse, block_reason
+from ..model.rate import Rate
 from ..model.reason import Reason
 from ..model.record import Record, RecordWrite
 from ..model.run import Run
@@ -18,6 +20,27 @@ from .codec.rows import new_tuple
 from .task_cache import CachedTask
 
 _NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
+
+
+class LaneRate:
+    """Rate of a locked lane, and its starts, in the course of one transaction. Instants are microseconds."""
+
+    def __init__(self, rate: Rate, started: int, last_start: int | None, wake_at: int | None) -> None:
+        self.rate = rate
+        self.started = started
+        """Number of all starts that were ever kept."""
+        self.last_start = last_start
+        self.wake_at = wake_at
+        """Instant at which entries that wait in the lane are to be unparked; None: no such instant is known, or needed."""
+        self.left: int | None = None
+        """Starts that are allowed at the instant of this claim; None outside of claims."""
+        self.new_starts = 0
+        self.has_newcomers = False
+        """Whether an entry was parked in the lane by this transaction."""
+
+    @property
+    def is_touched(self) -> bool:
+        return bool(self.new_starts) or self.has_newcomers
 
 
 class LaneCounts:
@@ -30,6 +53,10 @@ class LaneCounts:
         self._offered: dict[str, int] = {}
         self._with_waiting: set[str] = set()
         self._last_owners: dict[str, str] = {}
+        self.rates: dict[str, LaneRate] = {}
+        """Lanes that have a rate."""
+        self.now: datetime | None = None
+        """Instant of the claim; None outside of claims."""
         self.turns: dict[str, str] = {}
         """Lanes whose last owner has changed."""
         self._block_reasons: dict[str, Reason | None] = {}
@@ -50,14 +77,12 @@ class LaneCounts:
         return block_reason(task.owner, task.lane, self._block_reasons.get)
 
     def _use(self, lane: str) -> LaneUse:
-        return LaneUse(
-            lane,
-            self._limits[lane],
-            self._taken[lane],
-            self._offered.get(lane, 0),
-            lane in self._with_waiting,
-            tuple(self._idle_runs[lane].values()) if lane in self._idle_runs else (),
-        )
+        limit, taken, offered = self._limits[lane], self._taken[lane], self._offered.get(lane, 0)
+        idle = tuple(self._idle_runs[lane].values()) if lane in self._idle_runs else ()
+        found = self.rates.get(lane)
+        if found is None:
+            return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, idle)
+        return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, idle, found.rate, found.left)
 
     def add_idle_record(self, record: Record) -> None:
         """Add the record of the idle runs of a lane that was read."""
@@ -99,6 +124,19 @@ class LaneCounts:
 
     def add_waiting(self, lane: str) -> None:
         self._with_waiting.add(lane)
+        if lane in self.rates:
+            self.rates[lane].has_newcomers = True
+
+    def add_started(self, lanes: Iterable[str]) -> None:
+        """Count a start in each of these lanes that has a rate."""
+        for lane in lanes if self.rates else ():
+            if lane in self.rates:
+                found = self.rates[lane]
+                found.new_starts += 1
+                found.left = None if found.left is None else max(0, found.left - 1)
+
+    def offered(self, lane: str) -> int:
+        return self._offered.get(lane, 0)
 
     def has_waiting(self, lane: str) -> bool:
         return lane in self._with_waiting

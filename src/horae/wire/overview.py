@@ -13,6 +13,7 @@ from ..model.counts import HourSummary, Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
 from ..model.events.event import Event, EventKind, NumberedEvent
 from ..model.lane import LaneQueue, LaneUse
+from ..model.rate import parse_rate
 from ..model.run import Run
 from ..model.task import TaskState, TaskStatus, partial_task
 from ..ports.journal import Progress
@@ -22,7 +23,7 @@ from ..service.runs.nodes import NodeState, NodeStatus
 from ..service.runs.outage_reviews import MissedTask, OutageReview, OutageSummary
 from ..service.runs.overview import Need, NeedKind, Overview, RunningDetail
 from ..service.tasks.bulk import BulkReport
-from .instants import duration_from_ms, local, milliseconds, parse_instant, utc
+from .instants import duration_from_ms, local, milliseconds, parse_instant, parse_optional_instant, utc
 from .runs import outage_json, read_outage, read_run, run_json
 from .tasks import next_due
 
@@ -216,7 +217,13 @@ def _read_need(data: Mapping[str, Any]) -> Need:
 
 
 def lane_json(lane: LaneUse) -> dict[str, Any]:
-    return {"name": lane.name, "limit": lane.limit, "taken": lane.used}
+    return {
+        "name": lane.name,
+        "limit": lane.limit,
+        "taken": lane.used,
+        "rate": None if lane.rate is None else str(lane.rate),
+        "next_start_at": utc(lane.next_start),
+    }
 
 
 def lane_queue_json(queue: LaneQueue) -> dict[str, Any]:
@@ -224,7 +231,14 @@ def lane_queue_json(queue: LaneQueue) -> dict[str, Any]:
 
 
 def read_lane(data: Mapping[str, Any]) -> LaneUse:
-    return LaneUse(data["name"], data["limit"], data["taken"])
+    rate, at = data.get("rate"), data.get("next_start_at")
+    return LaneUse(
+        data["name"],
+        data["limit"],
+        data["taken"],
+        rate=None if rate is None else parse_rate(rate),
+        next_start=parse_optional_instant(at),
+    )
 
 
 def node_json(node: Node) -> dict[str, Any]:

@@ -129,3 +129,21 @@ def test_json_file_is_accepted_and_matches_the_schema(deployment: Deployment) ->
     file["tasks"] = [{"name": "x", "when": "every 1h", "say": "hello"}]
     deployment.write("tasks.json", json.dumps(file))
     assert "+ x" in deployment.ok("apply", "-f", "tasks.json", "--yes")
+
+
+def test_lanes_of_a_file_may_have_a_rate(deployment: Deployment) -> None:
+    deployment.write("tasks.yaml", "lanes: {api: {rate: 100/1s}, crm: {limit: 2, rate: 5/1m}}\ntasks: []\n")
+    first = deployment.ok("apply", "-f", "tasks.yaml", "--yes")
+    assert "lane api, rate: - → 100/1s" in first
+    assert "lane crm: - → 2" in first
+    assert "nothing to do" in deployment.horae("apply", "-f", "tasks.yaml").stderr
+    deployment.write("tasks.yaml", "lanes: {api: {rate: null}, crm: 3}\ntasks: []\n")
+    second = deployment.ok("apply", "-f", "tasks.yaml", "--yes")
+    assert "lane api, rate: 100/1s → -" in second
+    assert "lane crm: 2 → 3" in second
+    lanes = {each["name"]: (each["limit"], each["rate"]) for each in json.loads(deployment.ok("lanes", "--json"))}
+    assert lanes == {"api": (1_000_000, None), "crm": (3, "5/1m")}
+    exported = deployment.ok("export")
+    assert '{"lane": {"name": "crm", "limit": 3, "rate": "5/1m"}}' in exported
+    deployment.write("tasks.yaml", "lanes: {api: {rate: often}}\ntasks: []\n")
+    assert "is not a number of starts per duration" in deployment.horae("apply", "-f", "tasks.yaml").stderr

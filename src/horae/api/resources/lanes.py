@@ -1,4 +1,4 @@
-"""Lanes: list with their use and with what waits in them, and set the limit of concurrent runs."""
+"""Lanes: list with their use and with what waits in them, and set the limit of concurrent runs and the rate of starts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
+from ...model.rate import RateChange, parse_rate
 from ...model.refusals import refuse
 from ...web.language import request_language
 from ...web.parameters import Body, Path
@@ -53,7 +54,7 @@ async def get_lane(
     "/lanes/{lane:path}",
     Operation(
         "put_lane",
-        "Limit the concurrent runs of a lane across all nodes; with 0 none starts",
+        "Limit the concurrent runs of a lane across all nodes (with 0 none starts), or its starts within a period",
         "Lane",
     ),
 )
@@ -65,8 +66,14 @@ async def put_lane(
     *,
     dry_run: DryRun = False,
 ) -> Response:
-    if "limit" not in body:
+    if "limit" not in body and "rate" not in body:
         raise refuse("missing_field", name="limit")
-    return json_response(
-        lane_json(await service_for(request, dry_run=dry_run).lanes.limit(principal, lane, body["limit"]))
-    )
+    lanes = service_for(request, dry_run=dry_run).lanes
+    found = await lanes.limit(principal, lane, body.get("limit"), rate=_read_rate(body))
+    return json_response(lane_json(found))
+
+
+def _read_rate(body: dict[str, Any]) -> RateChange:
+    if "rate" not in body:
+        return "keep"
+    return None if body["rate"] is None else parse_rate(body["rate"])

@@ -272,7 +272,9 @@ OPTIONS: Final[dict[str, str]] = {
     "Only count.": "只统计数量。",
     "End after so long. Default: on Ctrl-C or q.": "指定时间后结束。默认：按 Ctrl-C 或 q。",
     # --- lanes, nodes
-    "At most so many at once; 0 lets nothing start. Without it, the lane is shown.": "最大并发数；0 表示不启动任何运行。省略时查看该通道。",
+    "At most so many at once; 0 lets nothing start. Without limit and rate, the lane is shown.": "最大并发数；0 表示不启动任何运行。省略上限和速率时查看该通道。",
+    "At most so many starts within any period: 100/1s.": "任意一个该时长内最多启动的次数：100/1s。",
+    "Remove the rate.": "取消速率。",
     "show: one node with its functions. drain: claim nothing more, end, and go.": "show：查看一个节点及其函数。drain：不再领取任务，结束后退出。",
     "Its id, or how that begins.": "节点的标识或其开头部分。",
     "All nodes of this machine.": "此机器上的所有节点。",

@@ -173,8 +173,9 @@ TASK_COLUMNS: Final[dict[str, Message]] = {
 RUN_TITLES: Final = Message("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 PLANNED_TITLES: Final = Message("DUE|IN|TASK|", "到期|距今|任务|")
 FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
-LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|WAITING|OLDEST|IDLE", "通道|上限|占用|等待|最久等待|空闲")
+LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|RATE|WAITING|OLDEST|IDLE", "通道|上限|占用|速率|等待|最久等待|空闲")
 LANE_USE: Final = Message("{used} of {limit} in use", "已用 {used} / {limit}")
+LANE_RATE: Final = Message("Rate", "速率")
 LANE_RUNS: Final = Message("Runs", "运行")
 LANE_OTHERS: Final = Message("{number} more that are not listed", "另有 {number} 个未列出")
 LANE_QUEUE: Final = Message("Waits", "等待")
@@ -356,6 +357,10 @@ WAITING_LINE: Final = Message(
     "{overdue} 个逾期 · {parked} 个等待通道 · {stranded} 个等待节点",
 )
 LANE_SET: Final = Message("✓ at most {limit} runs of {name} at once", "✓ {name} 最多同时运行 {limit} 个")
+LANE_RATE_SET: Final = Message(
+    "✓ at most {rate}: so many starts of {name} within any such period",
+    "✓ {name} 在任意一个该时长内的启动次数最多为 {rate}",
+)
 WATCHING_FROM: Final = Message(
     "watching from event {number} on; Ctrl-C ends it", "从事件 {number} 之后开始;按 Ctrl-C 结束"
 )

@@ -210,6 +210,7 @@ IMPORTING: Final = Message("importing", "正在导入")
 APPLIED: Final = Message("applied", "已应用")
 NOTHING_TO_DO: Final = Message("nothing to do", "无需改动")
 LANE_CHANGES: Final = Message("lane {name}: {before} → {after}", "通道 {name}:{before} → {after}")
+LANE_RATE_CHANGES: Final = Message("lane {name}, rate: {before} → {after}", "通道 {name} 的速率:{before} → {after}")
 NOT_REMOVED: Final = Message("{name} could not be removed: {because}", "无法移除 {name}:{because}")
 
 # --- simulate ------------------------------------------------------------------------------------------------------

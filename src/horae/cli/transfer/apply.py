@@ -73,7 +73,9 @@ async def _write(app: CommandSession, found: Differences) -> list[tuple[Differen
     from ...service.tasks.chain_order import chain_order  # noqa: PLC0415
 
     for lane in found.lanes:
-        await app.service.lanes.limit(app.principal, lane.name, lane.after)
+        rate = "keep" if lane.rate_after == lane.rate_before else lane.rate_after
+        limit = None if lane.after == lane.before else lane.after
+        await app.service.lanes.limit(app.principal, lane.name, limit, rate=rate)
     refused: list[tuple[Difference, Refusal]] = []
     for each in chain_order(found.tasks, lambda change: change.request):
         if each.kind in ("new", "changed") and each.request is not None:
@@ -107,8 +109,12 @@ def _show(out: Printer, found: Differences, *, full: bool) -> None:
     for zone in found.zones:
         out.warn(zone.warning().in_language(out.language))
     for lane in found.lanes:
-        before = "-" if lane.before is None else lane.before
-        out.line(("~ ", out.translate(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
+        if lane.before != lane.after:
+            before = "-" if lane.before is None else lane.before
+            out.line(("~ ", out.translate(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
+        if lane.rate_before != lane.rate_after:
+            rates = {"before": lane.rate_before or "-", "after": lane.rate_after or "-"}
+            out.line(("~ ", out.translate(words.LANE_RATE_CHANGES, name=lane.name, **rates)))
     for each in found.tasks:
         if each.kind != "same" or full:
             _show_one(out, each, full=full)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from ...choices import Language
 from ...errors import Refusal
 from ...model.change import Facts
+from ...model.lane import LaneSetting, LaneUse
 from ...model.page import MAX_PAGE_SIZE
 from ...model.task import Task, past_of
 from ...ports.store import TaskFilter
@@ -63,9 +64,13 @@ class Difference(NamedTuple):
 
 
 class LaneChange(NamedTuple):
+    """Limit and rate before and after; a limit of None before: the lane has none."""
+
     name: str
     before: int | None
-    after: int
+    after: int | None
+    rate_before: str | None = None
+    rate_after: str | None = None
 
 
 class Differences(NamedTuple):
@@ -101,11 +106,19 @@ async def compute_differences(
         found += [
             Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in named
         ]
-    limits = {lane.name: lane.limit for lane in await app.service.lanes.all(app.principal)}
-    lanes = [
-        LaneChange(name, limits.get(name), limit) for name, limit in file.lanes.items() if limits.get(name) != limit
-    ]
-    return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
+    known = {lane.name: lane for lane in await app.service.lanes.all(app.principal)}
+    lanes = [_lane_change(name, known.get(name), setting) for name, setting in file.lanes.items()]
+    changed = [lane for lane in lanes if lane.before != lane.after or lane.rate_before != lane.rate_after]
+    return Differences(tuple(found), tuple(changed), tuple(zones.values()))
+
+
+def _lane_change(name: str, known: LaneUse | None, setting: LaneSetting) -> LaneChange:
+    before = None if known is None else known.limit
+    rate = None if known is None or known.rate is None else str(known.rate)
+    after = before if setting.limit is None else setting.limit
+    if setting.rate == "keep":
+        return LaneChange(name, before, after, rate, rate)
+    return LaneChange(name, before, after, rate, None if setting.rate is None else str(setting.rate))
 
 
 async def _prunable(app: CommandSession, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:

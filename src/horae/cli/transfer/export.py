@@ -9,7 +9,6 @@ from ...model.page import MAX_PAGE_SIZE
 from ...ports.store import RunFilter, TaskFilter
 from ...version import __version__
 from ...wire.instants import utc
-from ...wire.overview import lane_json
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
 from ..session.command_session import CommandSession
@@ -21,7 +20,8 @@ async def export_items(app: CommandSession, *, runs: bool) -> AsyncIterator[dict
     """Yield a header, then one object per lane, group, task and run. Tasks contain the names of secrets, never their values."""
     yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
     for lane in await app.service.lanes.all(app.principal):
-        yield {"lane": {name: value for name, value in lane_json(lane).items() if name != "taken"}}
+        rate = {} if lane.rate is None else {"rate": str(lane.rate)}
+        yield {"lane": {"name": lane.name, "limit": lane.limit, **rate}}
     for group in await app.groups():
         yield {"group": group}
     after: str | None = None

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ...app.horae import MAX_LANE_LIMIT
 from ...errors import Refusal
 from ...interchange import AgentGroup, ImportedTask, ImportResult, PastRun
 from ...interchange.fields import read_folder, read_optional_text, read_required_text, refuse_field
 from ...interchange.files import is_encodable, read_json
 from ...model.effective_payload import check_input
+from ...model.lane import MAX_LANE_LIMIT, LaneSetting
 from ...model.limits import KEY_CHARACTERS
+from ...model.rate import parse_rate
 from ...model.run import Origin, RunState
 from ...model.task import TaskState
 from ...schedule import AnyOf, Now, Once, Schedule, from_json, to_json
@@ -74,11 +75,12 @@ def read_group(body: Mapping[str, Any]) -> AgentGroup:
     )
 
 
-def read_lane(body: Mapping[str, Any]) -> tuple[str, int]:
+def read_lane(body: Mapping[str, Any]) -> tuple[str, LaneSetting]:
     name = read_required_text(body, "name")
     if len(name) > KEY_CHARACTERS or not name.isprintable():
         raise refuse_field("name", name, f"at most {KEY_CHARACTERS} printable characters")
-    return name, _integer("limit", body.get("limit"), 0, MAX_LANE_LIMIT)
+    limit, rate = _integer("limit", body.get("limit"), 0, MAX_LANE_LIMIT), body.get("rate")
+    return name, LaneSetting(limit, "keep" if rate is None else parse_rate(rate))
 
 
 def read_instant(body: Mapping[str, Any], key: str) -> datetime:
@@ -162,7 +164,7 @@ class _ExportReader:
         self._keys: dict[str, tuple[str | None, str]] = {}
         self._tasks: list[ImportedTask] = []
         self._runs: list[ImportedRun] = []
-        self._lanes: list[tuple[str, int]] = []
+        self._lanes: list[tuple[str, LaneSetting]] = []
         self._groups: list[AgentGroup] = []
 
     def result(self) -> ImportBatch:

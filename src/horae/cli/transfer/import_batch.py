@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ...interchange import ImportResult, PastRun
+from ...model.lane import LaneSetting
 from ...model.run import Origin
 from ...model.run_input import RunInput
 
@@ -37,7 +38,7 @@ class ImportBatch(NamedTuple):
 
     result: ImportResult
     runs: tuple[ImportedRun, ...] = ()
-    lanes: tuple[tuple[str, int], ...] = ()
+    lanes: tuple[tuple[str, LaneSetting], ...] = ()
     finished: int = 0
     is_own_export: bool = False
     """Whether Horae has exported the file: then a refused task refuses the whole import."""

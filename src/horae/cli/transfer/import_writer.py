@@ -145,9 +145,9 @@ async def write_import(
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = task
         progress(number)
     lanes = {lane.name for lane in await app.service.lanes.all(app.principal)}
-    for name, limit in batch.lanes:
+    for name, setting in batch.lanes:
         if name not in lanes:
-            await app.service.lanes.limit(app.principal, name, limit)
+            await app.service.lanes.limit(app.principal, name, setting.limit, rate=setting.rate)
     for group in batch.result.groups:
         await _save_group(app, group, lanes)
     history = await _history(app, batch.runs, tasks, new)

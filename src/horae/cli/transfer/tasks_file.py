@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 from ...errors import Refusal
 from ...interchange.files import decode_text, read_bytes, read_json
 from ...model.field_checks import check_number
+from ...model.lane import MAX_LANE_LIMIT, LaneSetting
+from ...model.rate import parse_rate
 from ...model.refusals import refuse as refuse_task
 from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
@@ -21,7 +23,6 @@ APPLIED: Final = "apply:"
 _FIELDS: Final = ("zone", "owner", "defaults", "lanes", "tasks")
 _DEFAULTS: Final = ("policies", "labels", "lane", "zone")
 _TASK: Final = (*DEFINITION_FIELDS, *AFTER_FIELDS, *SHORT_TARGETS, "takes")
-_MAX_LANE_LIMIT: Final = 1_000_000
 
 
 class FileTask(NamedTuple):
@@ -35,7 +36,7 @@ class TasksFile(NamedTuple):
     path: str
     zone: str | None
     owner: str | None
-    lanes: Mapping[str, int]
+    lanes: Mapping[str, LaneSetting]
     tasks: tuple[FileTask, ...]
 
 
@@ -106,9 +107,20 @@ def _check_keys(path: Path, tasks: tuple[FileTask, ...]) -> None:
         seen.add(key)
 
 
-def _lanes(value: object) -> dict[str, int]:
+def _lanes(value: object) -> dict[str, LaneSetting]:
     if not isinstance(value, Mapping):
         raise refuse_task("bad_policy", name="lanes", value=value, wanted="JSON object")
-    for name, limit in value.items():
-        check_number(f"lane {name}", limit, 0, _MAX_LANE_LIMIT)
-    return {str(name): limit for name, limit in value.items()}
+    return {str(name): _lane(name, setting) for name, setting in value.items()}
+
+
+def _lane(name: object, value: object) -> LaneSetting:
+    """Read a limit, or an object with `limit`, `rate` or both; a rate of null removes it."""
+    fields: Mapping[str, Any] = {"limit": value}
+    if isinstance(value, Mapping):
+        fields = check_fields(f"lane {name}", value, ("limit", "rate"))
+    limit = fields.get("limit")
+    if limit is not None or "rate" not in fields:
+        check_number(f"lane {name}", limit, 0, MAX_LANE_LIMIT)
+    if "rate" not in fields:
+        return LaneSetting(limit)
+    return LaneSetting(limit, None if fields["rate"] is None else parse_rate(fields["rate"]))

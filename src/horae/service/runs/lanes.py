@@ -1,10 +1,10 @@
-"""Lanes: list them, and limit how many runs of a lane go on at once."""
+"""Lanes: list them, and set how many runs of a lane go on at once, and how many start within a period."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
 from ...lifecycle.lane_order import turn_order
@@ -14,6 +14,7 @@ from ...model.field_checks import check_number
 from ...model.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of, idle_runs_of
 from ...model.lane import (
     DEFAULT_LIMIT,
+    MAX_LANE_LIMIT,
     LaneQueue,
     LaneStatus,
     LaneUse,
@@ -22,6 +23,8 @@ from ...model.lane import (
     owner_lane_prefix,
 )
 from ...model.page import MAX_PAGE_SIZE
+from ...model.rate import RateChange, parse_rate
+from ...model.refusals import refuse as refuse_value
 from ...model.run import Run
 from ...ports.full_store import FullStore
 from ..accounts.audit import Audit, changed_values
@@ -29,7 +32,8 @@ from ..accounts.refusals import refuse
 from ..accounts.rights import full_lane_name, refuse_agent
 from ..query.argument_checks import check_page
 
-MAX_LANE_LIMIT: Final = 1_000_000
+__all__ = ["MAX_LANES", "MAX_LANE_LIMIT", "Lanes"]
+
 MAX_LANES: Final = 100
 """Limit for an owner that is no admin."""
 
@@ -140,25 +144,46 @@ class Lanes:
             if after is None:
                 return counts
 
-    async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
-        """Limit the runs of this lane that go on at once, across all nodes; with 0 none starts."""
+    async def limit(
+        self, principal: Principal, name: str, limit: int | None = None, *, rate: RateChange | str = "keep"
+    ) -> LaneUse:
+        """Limit the runs of this lane that go on at once, across all nodes; with 0 none starts.
+
+        `rate` is at most so many starts within any period: `100/1s`; None removes it. Whichever is not given stays. A lane
+        that gets a rate before it has a limit has none.
+        """
         refuse_agent(principal, "lanes")
         principal.require_scope(Scope.WRITE)
         check_lane(name)
-        check_number("limit", limit, 0, MAX_LANE_LIMIT)
+        if limit is None and rate == "keep":
+            raise refuse_value("missing_field", name="limit")
+        if limit is not None:
+            check_number("limit", limit, 0, MAX_LANE_LIMIT)
+        new_rate: RateChange = "keep" if rate == "keep" else None if rate is None else parse_rate(rate)
         lane = full_lane_name(principal, principal.owner, name)
         if not _sees(principal, lane):
             principal.require_scope(Scope.ADMIN)
         check_lane(lane)
         lanes = await self._store.lanes()
         _check_count(principal, lane, lanes)
-        before = next((each.limit for each in lanes if each.name == lane), None)
-        detail = {"limit": limit, **changed_values({"limit": before}, {"limit": limit})}
-        row = self._audit.row(principal, "lane.limit", lane, detail)
-        await self._store.set_lane(lane, limit, attached_records=row)
-        # A higher limit may have freed lane slots.
+        before = next((each for each in lanes if each.name == lane), None)
+        if limit is None and new_rate is None and (before is None or before.rate is None):
+            return before or LaneUse(lane, DEFAULT_LIMIT, 0)
+        row = self._audit.row(principal, "lane.limit", lane, _audit_detail(before, limit, new_rate))
+        await self._store.set_lane(lane, limit, rate=new_rate, attached_records=row)
+        # A higher limit or rate may let entries that wait go on.
         self._on_write(None)
-        return next((each for each in await self._store.lanes() if each.name == lane), LaneUse(lane, limit, 0))
+        known = LaneUse(lane, MAX_LANE_LIMIT if limit is None else limit, 0)
+        return next((each for each in await self._store.lanes() if each.name == lane), known)
+
+
+def _audit_detail(before: LaneUse | None, limit: int | None, rate: RateChange) -> dict[str, Any]:
+    """Return what is set, and the values before it."""
+    after: dict[str, Any] = {} if limit is None else {"limit": limit}
+    if rate != "keep":
+        after["rate"] = None if rate is None else str(rate)
+    known = {} if before is None else {"limit": before.limit, "rate": None if before.rate is None else str(before.rate)}
+    return {**after, **changed_values({name: known.get(name) for name in after}, after)}
 
 
 def _status(use: LaneUse, queue: LaneQueue | None, idle: int) -> LaneStatus:

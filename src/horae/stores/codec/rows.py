@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from ...model.chain_row import Arrival, ChainRow, ChainState
@@ -324,6 +325,11 @@ def encode_success(run: Run) -> Row:
     return (run.id, RunState.SUCCEEDED, None, started, ended, None, result, None)
 
 
+@lru_cache(maxsize=1_024)
+def _encode_lanes(lanes: tuple[str, ...]) -> str:
+    return encode(lanes)
+
+
 def _encode_mutable_fields(run: Run) -> Row:
     return (
         run.state,
@@ -340,7 +346,7 @@ def _encode_mutable_fields(run: Run) -> Row:
         int(run.alone),
         int(run.in_order),
         run.cancel,
-        encode(run.lanes) if run.lanes else None,
+        _encode_lanes(run.lanes) if run.lanes else None,
         replace_lone_surrogates(run.result_json),
         replace_lone_surrogates(run.error),
         None if run.input is None else run.input.text,

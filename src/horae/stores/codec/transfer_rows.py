@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ...model.page import Page
 from ...model.reason import Reason
 from ...ports.journal import Line, NumberedLine
-from ...ports.transfer import BlockedOwner, CounterValue, LaneLimit, MetadataItem, Part, TransferItem
+from ...ports.transfer import BlockedOwner, CounterValue, MetadataItem, Part, TransferItem
 from ..transfer_pages import decode_position, encode_position
 from .columns import decode_listed_run, run_number, run_occurrence
 from .json_codecs import instant_of
@@ -37,10 +37,6 @@ class PartRows(NamedTuple):
 
 def _decode_metadata(row: Row) -> MetadataItem:
     return MetadataItem(*row)
-
-
-def _decode_lane_limit(row: Row) -> LaneLimit:
-    return LaneLimit(*row)
 
 
 def _decode_blocked_owner(row: Row) -> BlockedOwner:
@@ -93,7 +89,6 @@ def _message_key(row: Row) -> Row:
 PART_ROWS: Final[dict[Part, PartRows]] = {
     Part.METADATA: PartRows(_decode_metadata, _first_column, ("",)),
     Part.RECORDS: PartRows(decode_record, _record_key, ("", "")),
-    Part.LANES: PartRows(_decode_lane_limit, _first_column, ("",)),
     Part.BLOCKED_OWNERS: PartRows(_decode_blocked_owner, _first_column, ("",)),
     Part.COUNTERS: PartRows(_decode_counter, _counter_key, (_EARLIEST, "", "")),
     Part.CHAINS: PartRows(decode_chain_row, _chain_row_key, (_EARLIEST, "")),

@@ -29,12 +29,14 @@ class MemoryAgenda:
             if node not in data.nodes:
                 return Claim()
             claimed: list[Claimed] = []
-            with data.transaction():
+            if room > 0:
+                data.wake_lanes(now)
+            with data.claim_transaction(now):
                 selected = self._select_slice(now) if room > 0 else []
                 decided = self._fire_entries(selected, room, decide, claimed)
             if decided:
                 data.last_owner = selected[decided - 1].owner
-            head = data.entries.next_due()
+            head = data.next_due()
             return Claim(tuple(claimed), decided, more=head is not None and head <= now, next_due=head)
 
     async def claim_queued(
@@ -45,7 +47,7 @@ class MemoryAgenda:
             if node not in data.nodes or not queues:
                 return Claim()
             claimed: list[Claimed] = []
-            with data.transaction():
+            with data.claim_transaction(now):
                 selected = self._select_queued(now, queues, min(CLAIM_SLICE, max(1, room)))
                 decided = self._fire_entries(selected, room, decide, claimed)
             heads = data.entries.queue_heads()
@@ -218,7 +220,7 @@ class MemoryAgenda:
                 if run.cancel is not None
             )
             others = tuple(sorted(other for other in data.nodes if other.id != node))
-            head = data.entries.next_due()
+            head = data.next_due()
             prefix = node_prefix(node)
             yields = tuple(
                 yield_request_of(json.loads(record.body))
@@ -244,4 +246,4 @@ class MemoryAgenda:
 
     async def next_due(self) -> datetime | None:
         with self._data.lock:
-            return self._data.entries.next_due()
+            return self._data.next_due()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 from ...errors import StoreError
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
+from ...lifecycle.rate import keep_last_starts, next_start, record_starts, starts_left
 from ...model.accounts.system_owner import is_readable
 from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
@@ -14,6 +16,7 @@ from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.gate import GATE_STATE_KIND
 from ...model.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
 from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
+from ...model.rate import Rate, StartsAt
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
@@ -50,6 +53,13 @@ class Data:
         self.events = Events(self._transaction)
         self.counters = Counters(self._transaction)
         self.lane_limits: Table[str, int] = Table(self._transaction)
+        self.lane_rates: Table[str, Rate] = Table(self._transaction)
+        self.lane_starts: Table[str, tuple[StartsAt, ...]] = Table(self._transaction)
+        """The last starts of lanes with a rate, oldest first."""
+        self.lane_wakeups: Table[str, datetime] = Table(self._transaction)
+        """Instant at which entries that wait in a lane with a rate are to be unparked."""
+        self.claim_instant: datetime | None = None
+        """Instant of the claim; None outside of claims."""
         self.lane_turns: Table[str, str] = Table(self._transaction)
         """Owner that got the last slot, by lane."""
         self.blocked_owners: Table[str, Reason] = Table(self._transaction)
@@ -69,6 +79,17 @@ class Data:
         self._last_number = 0
 
     @contextmanager
+    def claim_transaction(self, now: datetime) -> Iterator[None]:
+        """Run the transaction of a claim: the rates of lanes are judged at this instant."""
+        with self.lock:
+            self.claim_instant = now
+            try:
+                with self.transaction():
+                    yield
+            finally:
+                self.claim_instant = None
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run a transaction; at its end, unpark entries for freed lane slots, then write messages and the attached records.
 
@@ -83,7 +104,7 @@ class Data:
             yield
             run_to_end(self._follow_chains())
             for lane in sorted(self._freed_lanes):
-                self._unpark_first(lane)
+                self.offer_slots(lane)
             if self._stream_writes:
                 run_to_end(write_streams(MemoryMessageAccess(self), self._stream_writes))
             for writing in self._attached_records:
@@ -110,9 +131,23 @@ class Data:
     def slots_in_use(self, lane: str) -> int:
         return len(self.runs.lane_slots.members_of(lane))
 
-    def _unpark_first(self, lane: str) -> None:
-        free = self.lane_limit(lane) - self.slots_in_use(lane) - self.entries.offered(lane)
-        for entry in self.entries.first_parked(lane, free, self.lane_turns.get(lane) or ""):
+    def offer_slots(self, lane: str) -> None:
+        """Unpark the entries that the lane has slots and starts for; with a rate, set the wake-up for the next one."""
+        rate = self.lane_rates.get(lane)
+        if rate is None:
+            self._unpark_first(lane, self._free_slots(lane))
+            return
+        kept = self.lane_starts.get(lane) or ()
+        left = starts_left(rate, kept, self.claim_instant) - self.entries.offered(lane)
+        self._unpark_first(lane, min(self._free_slots(lane), left))
+        is_waiting = self.entries.has_parked(lane) and self._free_slots(lane) > 0
+        self.lane_wakeups.write(lane, next_start(rate, kept, self.entries.offered(lane)) if is_waiting else None)
+
+    def _free_slots(self, lane: str) -> int:
+        return self.lane_limit(lane) - self.slots_in_use(lane) - self.entries.offered(lane)
+
+    def _unpark_first(self, lane: str, count: int) -> None:
+        for entry in self.entries.first_parked(lane, count, self.lane_turns.get(lane) or ""):
             self.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
             self.lane_turns.write(lane, entry.owner)
 
@@ -121,6 +156,18 @@ class Data:
         for lane in tuple(self.lane_turns.all_keys()):
             if not self.slots_in_use(lane) and not self.entries.has_parked(lane) and not self.entries.offered(lane):
                 self.lane_turns.write(lane, None)
+
+    def next_due(self) -> datetime | None:
+        """Return the head of the agenda: the earliest due entry, or wake-up of a lane."""
+        heads = [self.entries.next_due(), min(self.lane_wakeups, default=None)]
+        return min((head for head in heads if head is not None), default=None)
+
+    def wake_lanes(self, now: datetime) -> None:
+        """Unpark entries of the lanes whose wake-up is due, in a transaction of its own."""
+        due = [lane for lane in self.lane_wakeups.all_keys() if self.lane_wakeups[lane] <= now]
+        if due:
+            with self.claim_transaction(now):
+                self._freed_lanes.update(due)
 
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
@@ -143,15 +190,33 @@ class Data:
         return tuple(map(self.lane_use, names))
 
     def lane_use(self, name: str) -> LaneUse:
-        entries = self.entries
-        return LaneUse(
+        entries, rate, now = self.entries, self.lane_rates.get(name), self.claim_instant
+        use = LaneUse(
             name,
             self.lane_limit(name),
             self.slots_in_use(name),
             entries.offered(name),
             entries.has_parked(name),
             idle_runs_of(self.records.get((IDLE_RUNS_KIND, name))),
+            rate,
         )
+        if rate is None or now is None:
+            return use
+        return use._replace(starts_left=starts_left(rate, self.lane_starts.get(name) or (), now))
+
+    def readers_use(self, name: str, limit: int, used: int) -> LaneUse:
+        """Return the use of a lane as readers get it: with the earliest instant of its next start."""
+        rate = self.lane_rates.get(name)
+        if rate is None:
+            return LaneUse(name, limit, used)
+        return LaneUse(name, limit, used, rate=rate, next_start=next_start(rate, self.lane_starts.get(name) or ()))
+
+    def set_rate(self, lane: str, rate: Rate | None) -> None:
+        """Set or remove the rate of a lane; the starts that were kept under the former rate stay."""
+        kept = self.lane_starts.get(lane) or ()
+        self.lane_rates.write(lane, rate)
+        self.lane_starts.write(lane, None if rate is None else keep_last_starts(rate, kept))
+        self.lane_wakeups.write(lane, None)
 
     def put_idle_runs(self, idle_runs: Sequence[IdleRun]) -> None:
         for run in idle_runs:
@@ -271,6 +336,13 @@ class Data:
             for lane in run.lanes if run.live else ():
                 if lane not in unparked:
                     self.lane_turns.write(lane, run.owner)
+                self._record_start(lane)
+
+    def _record_start(self, lane: str) -> None:
+        rate, now = self.lane_rates.get(lane), self.claim_instant
+        if rate is not None and now is not None:
+            self.lane_starts.write(lane, record_starts(rate, self.lane_starts.get(lane) or (), now, 1))
+            self._freed_lanes.add(lane)
 
     def _update_run(self, run: Run) -> None:
         before = self.runs.get(run.id)
@@ -286,6 +358,8 @@ class Data:
         if before is not None and before.lane is not None and before.state in CLAIMABLE and not is_queue(before.lane):
             # The entry may have been unparked for a free lane slot. If it does not use it, the next entry is unparked.
             self._freed_lanes.add(before.lane)
+        if entry is not None and entry.state is EntryState.PARKED and (entry.lane or "") in self.lane_rates:
+            self._freed_lanes.add(entry.lane or "")
         self.entries.write((task_id, slot), entry)
 
     def _delete(self, task_id: str) -> None:

@@ -17,6 +17,7 @@ def find_problems(data: Data) -> Iterator[str]:
     yield from _check_orphans(data)
     yield from _check_labels(data)
     yield from _check_lane_slots(data)
+    yield from _check_wakeups(data)
     yield from _check_active_tasks(data)
     yield from _check_counters(data)
     yield from _check_chains(data)
@@ -61,6 +62,13 @@ def _check_lane_slots(data: Data) -> Iterator[str]:
     for lane in sorted(live_runs | slots):
         if live_runs[lane] != slots[lane]:
             yield f"The lane {lane} counts {slots[lane]} slots taken, but has {live_runs[lane]} live runs."
+
+
+def _check_wakeups(data: Data) -> Iterator[str]:
+    for lane in sorted(data.lane_rates.all_keys()):
+        is_stuck = lane not in data.lane_wakeups and not data.entries.offered(lane) and data.entries.has_parked(lane)
+        if is_stuck and data.slots_in_use(lane) < data.lane_limit(lane):
+            yield f"Entries wait in the lane {lane} for its rate, and nothing will wake them."
 
 
 def _check_active_tasks(data: Data) -> Iterator[str]:

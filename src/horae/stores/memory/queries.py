@@ -14,9 +14,10 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import Counts, counters_key
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
-from ...model.lane import LaneLine, LaneQueue, LaneUse, LaneWaiter
+from ...model.lane import MAX_LANE_LIMIT, LaneLine, LaneQueue, LaneUse, LaneWaiter
 from ...model.origin import RootOccurrence
 from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.rate import RateChange
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.route import is_queue, is_route
@@ -61,18 +62,20 @@ class MemoryBook:
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
                 self._data.apply(task_id, change)
             after = self._data.facts(task_id)
+            if existing_id is None:
+                after = _without_waiters(self._data, after)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         with self._data.lock:
-            return _without_waiters(self._data.facts(task_id, owner))
+            return _without_waiters(self._data, self._data.facts(task_id, owner))
 
     async def find(self, owner: str, key: str) -> Facts | None:
         with self._data.lock:
             task_id = self._data.tasks.with_key(owner, key)
-            return None if task_id is None else _without_waiters(self._data.facts(task_id))
+            return None if task_id is None else _without_waiters(self._data, self._data.facts(task_id))
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
@@ -196,7 +199,8 @@ class MemoryBook:
         with self._data.lock:
             names = {*self._data.lane_limits.all_keys(), *self._data.runs.lane_slots.sizes()}
             return tuple(
-                LaneUse(each, self._data.lane_limit(each), self._data.slots_in_use(each)) for each in sorted(names)
+                self._data.readers_use(each, self._data.lane_limit(each), self._data.slots_in_use(each))
+                for each in sorted(names)
             )
 
     async def lane_queues(self) -> tuple[LaneQueue, ...]:
@@ -241,10 +245,20 @@ class MemoryBook:
                 self._data.nodes.write(node, row._replace(draining=draining))
             return row is not None
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
+    async def set_lane(
+        self,
+        name: str,
+        limit: int | None,
+        *,
+        rate: RateChange = "keep",
+        attached_records: Sequence[RecordWrite] = (),
+    ) -> None:
         with self._data.transaction():
             self._data.attach_records(attached_records)
-            self._data.lane_limits.write(name, limit)
+            known = self._data.lane_limits.get(name)
+            self._data.lane_limits.write(name, (MAX_LANE_LIMIT if known is None else known) if limit is None else limit)
+            if rate != "keep":
+                self._data.set_rate(name, rate)
             self._data.mark_lane_freed(name)
 
     async def block_owner(
@@ -316,8 +330,8 @@ def _stored_texts(run: Run) -> tuple[str | None, ...]:
     return run.result_json, run.error, None if run.input is None else run.input.text
 
 
-def _without_waiters(facts: Facts | None) -> Facts | None:
+def _without_waiters(data: Data, facts: Facts | None) -> Facts | None:
     """Return the facts as readers get them: the entries that wait in a lane matter to decisions alone."""
     if facts is None or not facts.lanes:
         return facts
-    return facts._replace(lanes=tuple(LaneUse(lane.name, lane.limit, lane.used) for lane in facts.lanes))
+    return facts._replace(lanes=tuple(data.readers_use(*lane[:3]) for lane in facts.lanes))

@@ -83,7 +83,7 @@ def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
         case Part.RECORDS:
             yield from data.records
         case Part.LANES:
-            yield from (LaneLimit(name, data.lane_limits[name]) for name in data.lane_limits.all_keys())
+            yield from (_lane_limit(data, name) for name in data.lane_limits.all_keys())
         case Part.BLOCKED_OWNERS:
             yield from (BlockedOwner(owner, data.blocked_owners[owner]) for owner in data.blocked_owners.all_keys())
         case Part.COUNTERS:
@@ -96,6 +96,11 @@ def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
         case _:
             for run_id in data.lines.all_keys():
                 yield from (NumberedLine(*row) for row in enumerate(data.lines[run_id], 1))
+
+
+def _lane_limit(data: Data, name: str) -> LaneLimit:
+    kept = data.lane_starts.get(name) or ()
+    return LaneLimit(name, data.lane_limits[name], data.lane_rates.get(name), kept, data.lane_wakeups.get(name))
 
 
 def _sort_key(parcel: TransferItem) -> tuple[Any, ...]:
@@ -139,8 +144,11 @@ def _import_records(data: Data, parcels: Sequence[TransferItem]) -> None:
 
 
 def _import_lanes(data: Data, parcels: Sequence[TransferItem]) -> None:
-    for name, limit in require_type(LaneLimit, parcels):
+    for name, limit, rate, starts, wake_at in require_type(LaneLimit, parcels):
         data.lane_limits.write(name, limit)
+        data.lane_rates.write(name, rate)
+        data.lane_starts.write(name, None if rate is None else starts)
+        data.lane_wakeups.write(name, wake_at)
 
 
 def _import_blocked_owners(data: Data, parcels: Sequence[TransferItem]) -> None:

@@ -76,6 +76,9 @@ class FastClaimer(Claimer):
             return Claim()
         rows = list(map(decode_due_row, found))
         first = rows[0]
+        if first.next_timed is not None and instant_of[first.next_timed] <= request.now:
+            # A lane is to be woken.
+            return await self._claim_slice(request)
         if first.number is None and (first.ready is None or instant_of[first.ready] > request.now):
             self._head = earliest_due(first.next_timed, first.ready)
             return Claim((), 0, more=False, next_due=self._head)

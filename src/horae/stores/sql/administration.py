@@ -24,6 +24,7 @@ from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode, instant_of
 from ..codec.rows import Row, decode_node, encode_node
 from .connection import Statements, Transactions
+from .lane_rates import read_rate_use
 from .records import write_attached_records
 
 
@@ -71,8 +72,14 @@ class SQLAdministration:
         await (self._database.transact if attached_records else self._database.run_statement)(work)
 
     async def lanes(self) -> tuple[LaneUse, ...]:
-        rows = await self._database.query("all_lanes")
-        return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
+        async def work(connection: Statements) -> tuple[LaneUse, ...]:
+            uses = []
+            for name, limit, taken, *rate in await connection.query("all_lanes"):
+                use = LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken)
+                uses.append(await read_rate_use(connection, use, *rate))
+            return tuple(uses)
+
+        return await self._database.read(work)
 
     async def lane_queues(self) -> tuple[LaneQueue, ...]:
         rows = await self._database.query("lane_queues")
@@ -98,12 +105,12 @@ def build_renewal(rows: list[Row]) -> LeaseRenewal:
     """Build the result of the statement `renew_lease`, which returns no row if the node lost its lease."""
     if not rows:
         return LeaseRenewal(held=False)
-    ((orders, nodes, timed, ready, clock, draining, yields),) = rows
+    ((orders, nodes, *heads, clock, draining, yields),) = rows
     return LeaseRenewal(
         held=True,
         cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
         nodes=tuple(decode_node(tuple(row)) for row in decode(nodes)),
-        next_due=earliest_due(timed, ready),
+        next_due=earliest_due(*heads),
         now=None if clock is None else instant_of[clock],
         draining=bool(draining),
         yield_requests=tuple(map(yield_request_of, decode(yields))),

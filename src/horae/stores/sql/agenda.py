@@ -63,5 +63,5 @@ class SQLAgenda:
         )
 
     async def next_due(self) -> datetime | None:
-        ((timed, ready),) = await self._database.query("agenda_heads")
-        return earliest_due(timed, ready)
+        (heads,) = await self._database.query("agenda_heads")
+        return earliest_due(*heads)

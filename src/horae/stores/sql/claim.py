@@ -22,7 +22,8 @@ from ..task_cache import TaskCache
 from .claim_order import ClaimOrder
 from .connection import DuplicateRunError, Statements, Transactions
 from .dialect import Dialect
-from .load_facts import LoadedFacts
+from .lane_rates import wake_lanes
+from .load_facts import LaneState, LoadedFacts
 from .unit_of_work import UnitOfWork
 
 _CLOCK_CHECK_INTERVAL: Final = 16
@@ -39,20 +40,29 @@ class ClaimRequest(NamedTuple):
     decide: FireDecision
     queues: list[str] | None = None
     """Queues of routes whose entries are claimed; None: the agenda of all nodes."""
+    has_woken: bool = False
+    """Whether the lanes whose wake-up is due have been woken."""
+
+    def is_wakeup_due(self, wake_at: int | None) -> bool:
+        if wake_at is None or self.has_woken or self.queues is not None:
+            return False
+        return wake_at <= to_microseconds(self.now)
 
 
 class _ClaimStart(NamedTuple):
-    """Row of `begin_claim`: the fencing token of this claim and the heads of the agenda. `alone`: no owner has
-    a limit or is blocked."""
+    """Row of `begin_claim`: the fencing token of this claim, the next wake-up of a lane, and the head of the backlog.
+    `alone`: no owner has a limit or is blocked."""
 
     token: int
-    timed: int | None
+    wake_at: int | None
     ready: int | None
     alone: bool
 
 
 _Claimed: TypeAlias = tuple[Claim, UnitOfWork | None]
 """A claim and its unit of work; None if nothing was written."""
+_WAKEUP_DUE: Final = Claim(more=True)
+"""Answer of a claim that has to wake lanes first. That is a transaction of its own: a claim locks lanes after tasks."""
 
 
 class Claimer:
@@ -84,9 +94,13 @@ class Claimer:
 
     async def _claim_slice(self, request: ClaimRequest, *, peeks: bool = False) -> Claim:
         try:
-            return await self._claim_and_cache(request, check_ledger=False, peeks=peeks)
+            claim = await self._claim_and_cache(request, check_ledger=False, peeks=peeks)
         except DuplicateRunError:
-            return await self._claim_and_cache(request, check_ledger=True, peeks=False)
+            return await self._claim_and_cache(request._replace(has_woken=True), check_ledger=True, peeks=False)
+        if claim is not _WAKEUP_DUE:
+            return claim
+        await self._database.transact(lambda connection: _wake_lanes(connection, request.now))
+        return await self._claim_slice(request._replace(has_woken=True))
 
     async def _claim_and_cache(self, request: ClaimRequest, *, check_ledger: bool, peeks: bool) -> Claim:
         claim, unit = await self._database.transact(
@@ -100,8 +114,12 @@ class Claimer:
 
     async def _peek(self, connection: Statements, request: ClaimRequest) -> _Claimed | None:
         """Return the claim if nothing is due, or the node is not there; None if a transaction is needed."""
-        claim = _build_idle_claim(await connection.query("agenda_heads_of_node", request.node), request.now)
-        return None if claim.more else (claim, None)
+        rows = await connection.query("agenda_heads_of_node", request.node)
+        claim = _build_idle_claim(rows, request.now)
+        if not claim.more:
+            return claim, None
+        ((_, _, wake_at),) = rows
+        return (_WAKEUP_DUE, None) if request.is_wakeup_due(wake_at) else None
 
     async def _claim(self, connection: Statements, request: ClaimRequest, *, check_ledger: bool) -> _Claimed:
         """Return the claim and its unit of work. A retried transaction builds a new one; only the last was written."""
@@ -109,6 +127,8 @@ class Claimer:
         if not start_rows:
             return Claim(), None
         (start,) = map(_ClaimStart._make, start_rows)
+        if request.is_wakeup_due(start.wake_at):
+            return _WAKEUP_DUE, None
         now = to_microseconds(request.now)
         if request.queues is None:
             self._claim_order.has_backlog = start.ready is not None
@@ -124,13 +144,14 @@ class Claimer:
         if decided and request.queues is None:
             self._claim_order.last_owner = entry_owner(rows[decided - 1])
         if request.queues is None:
-            ((timed, ready),) = await connection.query("agenda_heads")
+            (heads,) = await connection.query("agenda_heads")
         else:
-            ((timed,),) = await connection.query("route_queues_head", request.queues)
-            ready = None
-        return build_claim(claimed, decided, request.now, earliest_due(timed, ready)), unit
+            (heads,) = await connection.query("route_queues_head", request.queues)
+        return build_claim(claimed, decided, request.now, earliest_due(*heads)), unit
 
-    async def _load(self, connection: Statements, rows: list[Row], start: _ClaimStart) -> LoadedFacts:
+    async def _load(
+        self, connection: Statements, rows: list[Row], start: _ClaimStart, request: ClaimRequest
+    ) -> LoadedFacts:
         """Load the tasks of the rows, and the entries of tasks that have several; the others have that of their row."""
         loaded = LoadedFacts(connection, self._task_cache, dict(map(entry_task_version, rows)))
         await loaded.read_tasks()
@@ -138,6 +159,7 @@ class Claimer:
         if cached := [number for number in map(entry_task, rows) if number not in loaded.entry_counts]:
             several += [number for (number,) in await connection.query("tasks_with_several_entries", cached)]
         await loaded.read_entries(several)
+        loaded.lane_state.now = request.now
         lanes = [lane for lane in map(entry_lane, rows) if lane is not None and not is_route(lane)]
         await loaded.read_lane_state(alone=start.alone, lanes=lanes)
         return loaded
@@ -156,7 +178,7 @@ class Claimer:
 
         Appends to `claimed`; returns how many rows were decided.
         """
-        loaded = await self._load(connection, rows, start)
+        loaded = await self._load(connection, rows, start, request)
         unit = UnitOfWork(connection, loaded)
         deadline = thread_time() + self._dialect.max_decide_seconds
         token, decide = start.token, request.decide
@@ -190,6 +212,16 @@ class Claimer:
         return decided, unit
 
 
+async def _wake_lanes(connection: Statements, now: datetime) -> None:
+    """Unpark entries of the lanes whose wake-up is due."""
+    lanes = [name for (name,) in await connection.query("waking_lanes", to_microseconds(now))]
+    lane_state = LaneState(connection)
+    lane_state.now = now
+    await lane_state.lock_lanes(lanes)
+    await wake_lanes(connection, lane_state, lanes, now)
+    await lane_state.write_turns()
+
+
 async def _decide_deduplicated(
     unit: UnitOfWork, number: int, decide: Callable[[Facts], Change], facts: Facts
 ) -> Change:
@@ -214,8 +246,8 @@ def _build_idle_claim(rows: list[Row], now: datetime) -> Claim:
     """Return an empty claim by the heads of the agenda; no rows: the node is not there."""
     if not rows:
         return Claim()
-    ((timed, ready),) = rows
-    head = earliest_due(timed, ready)
+    (heads,) = rows
+    head = earliest_due(*heads)
     return Claim((), 0, head is not None and head <= now, head)
 
 

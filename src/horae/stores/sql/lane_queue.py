@@ -17,9 +17,9 @@ class _Waiting(NamedTuple):
     owner: str
 
 
-async def unpark_entries(connection: Statements, lane_state: LaneCounts, lane: str) -> None:
-    """Unpark as many entries as the lane has free slots. The lane is locked, and with it all its parked entries."""
-    chosen = await _choose_entries(connection, lane, lane_state.free_slots(lane), lane_state.last_owner(lane))
+async def unpark_entries(connection: Statements, lane_state: LaneCounts, lane: str, count: int) -> None:
+    """Unpark up to so many entries. The lane is locked, and with it all its parked entries."""
+    chosen = await _choose_entries(connection, lane, count, lane_state.last_owner(lane))
     if not chosen:
         return
     await connection.write_rows("unpark", 2, flatten_rows((entry.task, entry.slot) for entry in chosen))

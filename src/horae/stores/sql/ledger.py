@@ -22,6 +22,7 @@ from ..run_id_prefix import planned_range_of_id
 from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
 from ..task_cache import TaskCache
 from .connection import Statements
+from .lane_rates import read_rate_use
 from .load_facts import LoadedFacts
 from .task_pages import read_task_rows
 
@@ -124,11 +125,13 @@ async def read_task_with_lanes(connection: Statements, cache: TaskCache, number:
     lane_names = list(dict.fromkeys((*task.lanes, own_lane)))
     blocked: dict[str, Reason | None] = {}
     lanes: list[LaneUse] = []
-    for name, limit, taken, reason in await connection.query("lane_use_and_blocks", lane_names, _blockable_names(task)):
+    rows = await connection.query("lane_use_and_blocks", lane_names, _blockable_names(task))
+    for name, limit, taken, reason, *rate in rows:
         if taken is None:
             blocked[name] = REASONS[reason]
         elif name != own_lane or limit is not None or name in task.lanes:
-            lanes.append(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken))
+            use = LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken)
+            lanes.append(await read_rate_use(connection, use, *rate))
     if len(lanes) > 1:
         lanes.sort(key=lambda use: lane_names.index(use.name))
     return _build_facts(loaded, number, blocked)._replace(lanes=tuple(lanes))

@@ -17,9 +17,11 @@ from ...model.route import is_route
 from ...model.task import Task
 from ..codec.columns import decode_versioned_task, entry_task, live_and_entry_counts, run_task
 from ..codec.rows import REASONS, decode_entry, decode_record, decode_run, new_tuple
-from ..loaded_facts import LaneCounts, TaskFacts
+from ..loaded_facts import LaneCounts, LaneRate, TaskFacts
 from ..task_cache import CachedTask, TaskCache
 from .connection import Statements
+from .lane_rates import decode_rate, read_starts_left
+from .row_batches import flatten_rows
 
 
 class LoadedFacts(TaskFacts["LaneState"]):
@@ -170,18 +172,25 @@ class LaneState(LaneCounts):
                 self.is_unrestricted = False
         return owner_lanes
 
+    async def write_turns(self) -> None:
+        """Write the owners that got the last slots."""
+        if self.turns:
+            await self._connection.write_rows("put_lane_turns", 2, flatten_rows(self.turns.items()))
+
     async def lock_lanes(self, lanes: Iterable[str]) -> None:
         """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries."""
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
             return
-        limits: dict[str, int | None] = dict(await self._connection.query("lock_lanes", missing))
-        while len(limits) < len(missing):
-            await self._connection.query("insert_lanes", [name for name in missing if name not in limits])
-            limits = dict(await self._connection.query("lock_lanes", missing))
+        rows = await self._connection.query("lock_lanes", missing)
+        while len(rows) < len(missing):
+            present = {name for name, *_ in rows}
+            await self._connection.query("insert_lanes", [name for name in missing if name not in present])
+            rows = await self._connection.query("lock_lanes", missing)
         # Count only now: a count from before the locks may be out of date.
-        for name, limit in limits.items():
+        for name, limit, *rate in rows:
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
+            self._set_rate(name, *rate)
         for name, taken, offered, has_waiting, last_owner, has_idle in await self._connection.query(
             "lane_counts", missing
         ):
@@ -193,3 +202,11 @@ class LaneState(LaneCounts):
                 self._with_waiting.add(name)
             if last_owner is not None:
                 self._last_owners[name] = last_owner
+        if self.now is not None:
+            for name in self.rates.keys() & missing:
+                self.rates[name].left = await read_starts_left(self._connection, name, self.rates[name], self.now)
+
+    def _set_rate(self, lane: str, starts: int | None, period: int, *state: int | None) -> None:
+        if starts is not None:
+            started, last_start, wake_at = state
+            self.rates[lane] = LaneRate(decode_rate(starts, period), started or 0, last_start, wake_at)

@@ -13,6 +13,7 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, counters_key, hour_of
 from ...model.lane import LaneLine, LaneWaiter
 from ...model.page import Page
+from ...model.rate import RateChange
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import RunFilter, TaskFilter
@@ -24,6 +25,7 @@ from ..task_cache import TaskCache
 from .administration import SQLAdministration
 from .chains import SQLChainQueries
 from .connection import Statements, Transactions
+from .lane_rates import set_rate
 from .ledger import (
     count_tasks,
     read_latest,
@@ -36,7 +38,7 @@ from .ledger import (
     read_tasks,
     read_upcoming,
 )
-from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
+from .load_facts import LaneState, LoadedFacts, find_task_by_id, load_task_facts, lock_task
 from .records import write_attached_records
 from .row_batches import RowBatches
 from .unit_of_work import UnitOfWork
@@ -201,9 +203,20 @@ class SQLBook(SQLAdministration, SQLChainQueries):
         rows = await self._database.query("lane_runs", lane, limit)
         return tuple(map(decode_listed_run, rows))
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
+    async def set_lane(
+        self,
+        name: str,
+        limit: int | None,
+        *,
+        rate: RateChange = "keep",
+        attached_records: Sequence[RecordWrite] = (),
+    ) -> None:
         async def work(connection: Statements) -> None:
             await connection.query("set_lane", name, limit)
+            if rate != "keep":
+                lane_state = LaneState(connection)
+                await lane_state.lock_lanes([name])
+                await set_rate(connection, name, lane_state.rates.get(name), rate)
             unit = UnitOfWork(connection, LoadedFacts(connection, TaskCache(), {}))
             unit.offer_slots(name)
             unit.batches.attached_records += attached_records

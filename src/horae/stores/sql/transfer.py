@@ -29,16 +29,16 @@ from ..codec.message_rows import decode_stream_with_id, encode_message
 from ..codec.rows import Row, encode_event, encode_node, encode_record
 from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE, PartRows
 from ..messages import LockedStream, read_state
-from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, read_page
+from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, make_page, read_page
 from .connection import Statements
 from .feed import SQLFeed
 from .import_tasks import import_chain_rows, import_runs, import_tasks, replace_nul
+from .lane_rates import export_lane, import_rate
 from .message_access import SQLMessageAccess
 
 _PAGE_STATEMENTS: Final = {
     Part.METADATA: "metadata_page",
     Part.RECORDS: "all_records_page",
-    Part.LANES: "limits_page",
     Part.BLOCKED_OWNERS: "blocked_owners_page",
     Part.COUNTERS: "counters_page",
     Part.CHAINS: "chain_rows_page",
@@ -63,6 +63,8 @@ class SQLTransfer(SQLFeed):
             return make_marks_page(token, event, after, limit)
         if part is Part.STREAMS:
             return await self._database.read(lambda connection: _read_streams(connection, after, limit))
+        if part is Part.LANES:
+            return await self._database.read(lambda connection: _read_lanes(connection, after, limit))
         if part not in _PAGE_STATEMENTS:
             return await read_page(cast("ReadableStore", self), part, after, limit)
         part_rows = self._ended_run_rows if part is Part.RUNS else PART_ROWS[part]
@@ -78,6 +80,12 @@ class SQLTransfer(SQLFeed):
         if not items:
             return
         await self._database.transact(lambda connection: _IMPORTERS[part](connection, items), urgent=False)
+
+
+async def _read_lanes(connection: Statements, after: str | None, limit: int) -> Page[TransferItem]:
+    rows = await connection.query("limits_page", after or "", limit)
+    lanes = [await export_lane(connection, row) for row in rows]
+    return make_page(lanes, limit, lambda lane: lane.name)
 
 
 def _build_page(part_rows: PartRows, rows: list[Row], limit: int) -> Page[TransferItem]:
@@ -111,7 +119,8 @@ async def _import_records(connection: Statements, items: Sequence[TransferItem])
 
 async def _import_lanes(connection: Statements, items: Sequence[TransferItem]) -> None:
     for lane in require_type(LaneLimit, items):
-        await connection.query("set_lane", *lane)
+        await connection.query("set_lane", lane.name, lane.limit)
+        await import_rate(connection, lane)
 
 
 async def _import_blocked_owners(connection: Statements, items: Sequence[TransferItem]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
-from ...model.change import Change, Facts, OrdinaryStart, OrdinarySuccess
+from ...model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuccess
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.ids import to_microseconds
-from ...model.route import place_entries
+from ...model.route import is_route, place_entries
 from ...model.run import Run
 from ...model.task import Task, TaskState
 from ..chains import Relink, change_of_links, follow_chains, relink
@@ -27,11 +27,12 @@ from ..task_cache import CachedTask, TaskCache, apply_change
 from .chains import SQLChainAccess
 from .connection import Statements
 from .lane_queue import unpark_entries
-from .load_facts import LoadedFacts
+from .lane_rates import offer_starts
+from .load_facts import LaneState, LoadedFacts
 from .message_access import SQLMessageAccess
 from .ordinary_batch import OrdinaryBatch, task_after
 from .records import write_attached_records
-from .row_batches import RowBatches, flatten_rows
+from .row_batches import RowBatches
 
 
 class UnitOfWork(PendingChanges):
@@ -124,7 +125,9 @@ class UnitOfWork(PendingChanges):
             self._add_rows(known, entries, change)
 
     def _add_rows(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
-        if not self._add_ordinary_change(known, change):
+        if change.__class__ is LanedStart:
+            self._add_laned_start(known, entries[0], change)
+        elif not self._add_ordinary_change(known, change):
             self._add_general_change(known, entries, change)
             self.batches.count_change(known.task.owner, known.status, change)
         if change.attached:
@@ -166,6 +169,27 @@ class UnitOfWork(PendingChanges):
         self._update_known(task_after(known, change))
         return True
 
+    def _add_laned_start(self, known: CachedTask, entry: Entry, change: Change) -> None:
+        """Add the rows of a start in lanes; `entry` is the only one of the task."""
+        batches, number, lane_state, run = self.batches, known.number, self._loaded.lane_state, change.new_runs[0]
+        batches.add_run(number, run)
+        if change.put:
+            (following,) = change.put
+            batches.entries[number, following.slot] = encode_entry(number, following)
+        else:
+            batches.emptied_agendas[number] = None
+        if entry.lane is not None and not is_route(entry.lane):
+            lane_state.count_unparked(entry.lane, -1)
+            self._freed_lanes.add(entry.lane)
+        lane_state.add_taken(run.lanes, 1)
+        for lane in run.lanes:
+            if lane != entry.lane:
+                # An unparked entry had its turn when it was unparked.
+                lane_state.take_turn(lane, run.owner)
+        lane_state.add_started(run.lanes)
+        batches.statuses[number] = encode_status(number, known.version + 1, change.status or known.status)
+        self._update_known(task_after(known, change))
+
     def _add_general_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
         number = known.number
         if change.deleted:
@@ -184,6 +208,7 @@ class UnitOfWork(PendingChanges):
                 if lane not in unparked:
                     # An unparked entry had its turn when it was unparked.
                     lane_state.take_turn(lane, run.owner)
+            lane_state.add_started(lanes_taken(run))
         if change.idle_runs:
             self._loaded.lane_state.put_idle_runs(change.idle_runs)
         for run in change.updated_runs:
@@ -270,20 +295,27 @@ class UnitOfWork(PendingChanges):
             self._spread_ordinary()
             await self.batches.write(self._connection)
         lane_state = self._loaded.lane_state
-        if self._freed_lanes:
-            await lane_state.lock_lanes(self._freed_lanes)
-            for lane in sorted(self._freed_lanes):
-                if lane_state.has_waiting(lane) and lane_state.free_slots(lane):
-                    await unpark_entries(self._connection, lane_state, lane)
+        if self._freed_lanes or lane_state.rates:
+            await self._offer_lanes(lane_state)
         for run in self._moved_runs:
             lane_state.drop_idle_run(run.lanes, run.id)
         self.batches.attached_records += lane_state.idle_record_writes()
-        if lane_state.turns:
-            await self._connection.write_rows("put_lane_turns", 2, flatten_rows(lane_state.turns.items()))
+        await lane_state.write_turns()
         if self._stream_writes:
             await write_streams(SQLMessageAccess(self._connection), self._stream_writes)
         if self.batches.attached_records:
             await write_attached_records(self._connection, self.batches.attached_records)
+
+    async def _offer_lanes(self, lane_state: LaneState) -> None:
+        """Unpark entries of lanes with free slots, and write the starts of lanes with a rate."""
+        touched = {lane for lane, found in lane_state.rates.items() if found.is_touched}
+        lanes = sorted(self._freed_lanes | touched)
+        await lane_state.lock_lanes(lanes)
+        for lane in lanes:
+            if lane in lane_state.rates:
+                await offer_starts(self._connection, lane_state, lane)
+            elif lane_state.has_waiting(lane) and (count := lane_state.free_slots(lane)):
+                await unpark_entries(self._connection, lane_state, lane, count)
 
     async def _follow_chains(self) -> None:
         access = SQLChainAccess(self._connection, self._loaded, self)

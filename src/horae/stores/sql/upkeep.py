@@ -125,6 +125,11 @@ def _checks() -> Iterator[Check]:
         "wrong_lane_slots",
         lambda lane, taken, live_runs: f"The lane {lane} counts {taken} slots taken, but has {live_runs} live runs.",
     )
+    yield "wrong_lane_starts", lambda lane: f"The lane {lane} counts other starts than it keeps."
+    yield (
+        "lanes_without_wakeup",
+        lambda lane: f"Entries wait in the lane {lane} for its rate, and nothing will wake them.",
+    )
     yield "orphan_messages", lambda stream: f"Messages belong to stream number {stream}, which is not there."
     yield (
         "wrong_stream_numbers",

@@ -187,6 +187,16 @@ CREATE TABLE lane_turns (
 CREATE TABLE lanes (
   name  TEXT NOT NULL PRIMARY KEY,
   slot_limit INTEGER NOT NULL
+, rate_starts INTEGER, rate_period INTEGER, started INTEGER NOT NULL DEFAULT 0, last_start INTEGER, wake_at INTEGER) STRICT, WITHOUT ROWID;
+-- Nearly always empty: lanes with a rate in which entries wait for the next start.
+CREATE INDEX lanes_waking ON lanes (wake_at) WHERE wake_at IS NOT NULL;
+-- The last starts of lanes with a rate, one row for each instant; `first_number` counts the starts of the lane before it.
+CREATE TABLE lane_starts (
+  lane         TEXT NOT NULL,
+  at           INTEGER NOT NULL,
+  first_number INTEGER NOT NULL,
+  size         INTEGER NOT NULL,
+  PRIMARY KEY (lane, at)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE "blocked_owners" (

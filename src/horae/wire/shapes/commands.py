@@ -30,7 +30,17 @@ SHAPES: Final[dict[str, Schema]] = {
                     }
                 )
             ),
-            "lanes": list_of(closed({"name": TEXT, "before": nullable(INTEGER), "after": INTEGER})),
+            "lanes": list_of(
+                closed(
+                    {
+                        "name": TEXT,
+                        "before": nullable(INTEGER),
+                        "after": nullable(INTEGER),
+                        "rate_before": nullable(TEXT),
+                        "rate_after": nullable(TEXT),
+                    }
+                )
+            ),
             "warnings": list_of(WARNING),
         }
     )

@@ -213,7 +213,16 @@ PROBLEM: Final = closed(
     optional=("version",),
 ) | {"description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language."}
 
-LANE: Final = closed({"name": TEXT, "limit": INTEGER, "taken": INTEGER})
+LANE: Final = closed(
+    {
+        "name": TEXT,
+        "limit": INTEGER | {"description": "Runs at once; 1000000 bounds nothing."},
+        "taken": INTEGER,
+        "rate": nullable(TEXT) | {"description": "At most so many starts within any period: 100/1s."},
+        "next_start_at": nullable(INSTANT)
+        | {"description": "The earliest instant of the next start that the rate allows; null: at any instant."},
+    }
+)
 LANE_STATUS: Final = extend(
     LANE,
     {

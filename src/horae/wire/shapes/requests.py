@@ -119,7 +119,17 @@ SHAPES: Final[dict[str, Schema]] = {
         optional=("zone", "after", "until", "number", "gap", "fold"),
     ),
     "Drain": closed({"draining": BOOLEAN}, required=()),
-    "LaneLimit": closed({"limit": INTEGER | {"minimum": 0, "maximum": 1000000}}),
+    "LaneLimit": closed(
+        {
+            "limit": INTEGER
+            | {"minimum": 0, "maximum": 1000000, "description": "Runs at once; it stays if not given."},
+            "rate": nullable(text(40))
+            | {
+                "description": "At most so many starts within any period: 100/1s; null removes it. It stays if not given."
+            },
+        },
+        required=(),
+    ),
     "OwnerWish": closed(
         {
             "role": choice(*Role, None),

@@ -37,6 +37,7 @@ _DURATION: Final[Schema] = {
     "description": "Seconds, or a text such as 90s, 2m, PT5M.",
 }
 _TEXT_OR_OBJECT: Final[Schema] = {"type": ["string", "object"]}
+_LIMIT: Final = INTEGER | {"minimum": 0, "maximum": 1_000_000}
 _LABELS: Final = nullable(OBJECT) | {"maxProperties": 32, "additionalProperties": TEXT}
 _MISSED: Final = closed(
     {"mode": choice(*MISSED_MODES), "within": {"type": ["string", "number", "null"]}, "limit": INTEGER}, required=()
@@ -202,8 +203,13 @@ SHAPES: Final[dict[str, Schema]] = {
             ),
             "lanes": nullable(OBJECT)
             | {
-                "additionalProperties": INTEGER | {"minimum": 0, "maximum": 1_000_000},
-                "description": "How many runs of each lane go on at once.",
+                "additionalProperties": {
+                    "anyOf": [
+                        _LIMIT,
+                        closed({"limit": nullable(_LIMIT), "rate": nullable(TEXT)}, required=()),
+                    ]
+                },
+                "description": "How many runs of each lane go on at once, or start within a period: {rate: 100/1s}.",
             },
             "tasks": list_of(_TASK_OF_A_FILE),
         },

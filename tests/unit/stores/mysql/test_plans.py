@@ -23,6 +23,8 @@ FULL_SCANS: Final = {
     "doubtful_chain_rows",
     "tasks_without_status",
     "wrong_lane_slots",
+    "wrong_lane_starts",
+    "lanes_without_wakeup",
     "tasks_without_work",
     "wrong_state_counters",
     "mislabelled_tasks",

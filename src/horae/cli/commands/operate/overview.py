@@ -8,7 +8,9 @@ import click
 
 from ....model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
 from ....model.lane import LaneUse
+from ....model.rate import parse_rate
 from ....model.reason import Reason, reason_phrase
+from ....model.refusals import refuse
 from ....model.run import Run
 from ....service.runs.overview import Need, NeedKind, Overview
 from ....wire.overview import lane_json, overview_json
@@ -142,7 +144,7 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
 
 @click.command("lanes", cls=Command)
 def lanes(out: Printer) -> None:
-    """List lanes: limit, runs, entries that wait, and idle runs."""
+    """List lanes: limit, rate, runs, entries that wait, and idle runs."""
     show_lanes(out)
 
 
@@ -153,17 +155,21 @@ def lanes(out: Printer) -> None:
     type=INTEGER,
     required=False,
     metavar="[LIMIT]",
-    help="At most so many at once; 0 lets nothing start. Without it, the lane is shown.",
+    help="At most so many at once; 0 lets nothing start. Without limit and rate, the lane is shown.",
 )
-def lane(out: Printer, *, name: str, limit: int | None) -> None:
-    """Show a lane and what waits in it, or set its limit."""
-    if limit is None:
+@click.option("--rate", metavar="N/PERIOD", help="At most so many starts within any period: 100/1s.")
+@click.option("--no-rate", is_flag=True, help="Remove the rate.")
+def lane(out: Printer, *, name: str, limit: int | None, rate: str | None, no_rate: bool) -> None:
+    """Show a lane and what waits in it, or set its limit or its rate."""
+    if rate is not None and no_rate:
+        raise refuse("bad_choice", name="rate", value=f"--rate {rate} --no-rate", allowed="--rate, --no-rate")
+    if limit is None and rate is None and not no_rate:
         show_lane(out, name)
         return
-    wanted = limit
 
     async def work(app: CommandSession) -> LaneUse:
-        return await app.service.lanes.limit(app.principal, name, wanted)
+        change = None if no_rate else "keep" if rate is None else parse_rate(rate)
+        return await app.service.lanes.limit(app.principal, name, limit, rate=change)
 
     found = run_in_session(out, work, create=True)
     if out.json:
@@ -171,4 +177,7 @@ def lane(out: Printer, *, name: str, limit: int | None) -> None:
     elif out.quiet:
         out.ids([found.name])
     else:
-        out.line(out.translate(messages.LANE_SET, limit=found.limit, name=found.name))
+        if limit is not None or found.rate is None:
+            out.line(out.translate(messages.LANE_SET, limit=found.limit, name=found.name))
+        if found.rate is not None:
+            out.line(out.translate(messages.LANE_RATE_SET, rate=found.rate, name=found.name))

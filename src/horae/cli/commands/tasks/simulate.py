@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from ....model.lane import MAX_LANE_LIMIT, LaneSetting
+from ....model.rate import Rate
 from ...command import Command
 from ...messages import operating_messages as words
 from ...output.formatting import exact_duration
@@ -67,7 +70,8 @@ def simulate(
             start=begin,
             span=length,
             zone=home,
-            lanes=lanes,
+            lanes=_open_limits(lanes),
+            rates={name: rate for name, (_, rate) in lanes.items() if isinstance(rate, Rate)},
             takes=default_length,
             progress=lambda share, _at: bar.show_share(share),
         )
@@ -81,7 +85,9 @@ def simulate(
         raise click.exceptions.Exit(1)
 
 
-def _load_candidates(out: Printer, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
+def _load_candidates(
+    out: Printer, file: Path | None, zone: str | None
+) -> tuple[list[Candidate], dict[str, LaneSetting], str]:
     from ....forecast import Candidate  # noqa: PLC0415
     from ...session.command_session import run_in_session  # noqa: PLC0415
     from ...session.open_store import process_zone  # noqa: PLC0415
@@ -92,10 +98,10 @@ def _load_candidates(out: Printer, file: Path | None, zone: str | None) -> tuple
         candidates, lanes = run_in_session(out, lambda app: _candidates_of_store(out, app))
         return candidates, lanes, home
     read = read_tasks_file(file.expanduser())
-    return [Candidate(*task) for task in read.tasks], _open_lanes(read.lanes.items()), zone or read.zone or home
+    return [Candidate(*task) for task in read.tasks], dict(read.lanes), zone or read.zone or home
 
 
-async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[Candidate], dict[str, int]]:
+async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[Candidate], dict[str, LaneSetting]]:
     """Return the active tasks of the store and its lanes; a run takes as long as the last run of the task."""
     from ....forecast import Candidate  # noqa: PLC0415
     from ....model.page import MAX_PAGE_SIZE  # noqa: PLC0415
@@ -123,12 +129,13 @@ async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[
             break
     if idle:
         out.note(words.SKIPPED_TASKS, number=idle)
-    return found, _open_lanes((lane.name, lane.limit) for lane in await app.service.lanes.all(app.principal))
+    lanes = await app.service.lanes.all(app.principal)
+    return found, {lane.name: LaneSetting(lane.limit, lane.rate) for lane in lanes}
 
 
-def _open_lanes(lanes: Any) -> dict[str, int]:
+def _open_limits(lanes: Mapping[str, LaneSetting]) -> dict[str, int]:
     """Return the limits with a closed lane counted as 1: the forecast assumes that it opens."""
-    return {name: max(1, limit) for name, limit in lanes}
+    return {name: max(1, MAX_LANE_LIMIT if limit is None else limit) for name, (limit, _) in lanes.items()}
 
 
 # --- output --------------------------------------------------------------------------------------------------------

@@ -3,20 +3,23 @@
 -- name: agenda_heads_of_node
 SELECT
   (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1),
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 FROM @nodes WHERE id = $1
 
 -- name: agenda_heads
 SELECT
   (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1),
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 
 -- name: begin_claim
 -- Locks the node's lock row against its recovery as a dead node only. Without that row, no fencing token is issued.
 SELECT node FROM @node_locks WHERE node = $1 LOCK IN SHARE MODE;
 INSERT INTO @tokens (number) SELECT NULL FROM @node_locks WHERE node = $1;
 SELECT
-  LAST_INSERT_ID(), NULL, (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1), {no_limits_filter}
+  LAST_INSERT_ID(), (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1), {no_limits_filter}
 FROM @node_locks WHERE node = $1
 
 -- name: timed_slice
@@ -160,6 +163,43 @@ SELECT owner, MAX(priority) FROM @agenda WHERE state = 3 AND lane = $1 GROUP BY 
 -- name: unpark
 UPDATE @agenda SET state = 0 WHERE task IN ({column_1}) AND (task, slot) IN ({rows})
 
+-- name: first_parked
+SELECT 1 FROM @agenda WHERE state = 3 AND lane = $1 LIMIT 1
+
+-- name: waking_lanes
+SELECT name FROM @lanes WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY name
+
+-- name: starts_outside_period
+-- The number of starts up to an instant, and the number before the first one that is kept.
+SELECT
+  (SELECT first_number + size FROM @lane_starts WHERE lane = $1 AND at <= $2 ORDER BY at DESC LIMIT 1),
+  (SELECT first_number FROM @lane_starts WHERE lane = $1 ORDER BY at LIMIT 1)
+
+-- name: start_at
+-- The instant of the start with this number, or of the first one that is kept.
+SELECT at, first_number FROM @lane_starts WHERE lane = $1 AND first_number + size > $2 ORDER BY at LIMIT 1
+
+-- name: lane_starts
+SELECT at, size FROM @lane_starts WHERE lane = $1 AND first_number + size > $2 ORDER BY at
+
+-- name: put_lane_starts
+INSERT INTO @lane_starts (lane, at, first_number, size) VALUES ($1, $2, $3, $4)
+ON DUPLICATE KEY UPDATE size = size + VALUES(size)
+
+-- name: prune_lane_starts
+-- Reads from the oldest row on, so the cost does not depend on the number of rows that stay.
+DELETE FROM @lane_starts WHERE lane = $1 AND at < (
+  SELECT kept.at FROM (
+    SELECT at FROM @lane_starts WHERE lane = $1 AND first_number + size > $2 ORDER BY at LIMIT 1
+  ) AS kept
+)
+
+-- name: drop_lane_starts
+DELETE FROM @lane_starts WHERE lane = $1
+
+-- name: update_lane_rate
+UPDATE @lanes SET started = $2, last_start = $3, wake_at = $4 WHERE name = $1
+
 -- name: put_lane_turns
 INSERT INTO @lane_turns (lane, owner) VALUES {rows} ON DUPLICATE KEY UPDATE owner = VALUES(owner)
 
@@ -197,6 +237,7 @@ SELECT
   ),
   (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1),
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
   draining,
   (

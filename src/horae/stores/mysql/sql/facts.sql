@@ -19,7 +19,8 @@ UNION ALL
 SELECT 'blocked_owners', owner, reason FROM @blocked_owners WHERE owner IN ($2)
 
 -- name: lock_lanes
-SELECT name, slot_limit FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
+SELECT name, slot_limit, rate_starts, rate_period, started, last_start, wake_at
+FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
 
 -- name: insert_lanes
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
@@ -37,12 +38,12 @@ SELECT
 FROM ([[ SELECT $each AS name ]]) AS given
 
 -- name: lane_use_and_blocks
--- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.
-SELECT given.name, (SELECT slot_limit FROM @lanes AS lanes WHERE lanes.name = given.name),
-  (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name), NULL
-FROM ([[ SELECT $each AS name ]]) AS given
+-- Limit, occupied slots and rate of these lanes, and which of these owners are blocked, with the reason.
+SELECT given.name, lanes.slot_limit, (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name),
+  NULL, lanes.rate_starts, lanes.rate_period, lanes.started
+FROM ([[ SELECT $each AS name ]]) AS given LEFT JOIN @lanes AS lanes ON lanes.name = given.name
 UNION ALL
-SELECT owner, NULL, NULL, reason FROM @blocked_owners WHERE owner IN ($2)
+SELECT owner, NULL, NULL, reason, NULL, NULL, NULL FROM @blocked_owners WHERE owner IN ($2)
 
 -- name: number_by_id
 SELECT seq, owner FROM @tasks WHERE id = $1

@@ -205,11 +205,13 @@ WHERE agenda.state = 3 AND agenda.queue >= $1 AND agenda.queue < $2 AND {scope_f
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
-SELECT lane_uses.name, lane_uses.slot_limit, lane_uses.taken FROM (
+SELECT lane_uses.name, lane_uses.slot_limit, lane_uses.taken, lane_uses.rate_starts, lane_uses.rate_period, lane_uses.started
+FROM (
   SELECT
-    lane_names.name, (SELECT slot_limit FROM @lanes AS lanes WHERE lanes.name = lane_names.name) AS slot_limit,
+    lane_names.name, lanes.slot_limit, lanes.rate_starts, lanes.rate_period, lanes.started,
     (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = lane_names.name) AS taken
   FROM (SELECT name FROM @lanes UNION SELECT lane FROM @lane_slots) AS lane_names
+  LEFT JOIN @lanes AS lanes ON lanes.name = lane_names.name
 ) AS lane_uses
 WHERE lane_uses.slot_limit IS NOT NULL OR lane_uses.taken > 0 ORDER BY lane_uses.name
 
@@ -303,7 +305,15 @@ WHERE run.span_first <= $8 AND run.planned > $8 AND {run_filter} AND (NOT $9? OR
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane
-INSERT INTO @lanes (name, slot_limit) VALUES ($1, $2) ON DUPLICATE KEY UPDATE slot_limit = VALUES(slot_limit)
+-- No limit given: it stays as it is, and a new lane gets one that bounds nothing.
+INSERT INTO @lanes (name, slot_limit) VALUES ($1, COALESCE($2, 1000000))
+ON DUPLICATE KEY UPDATE slot_limit = COALESCE($2, slot_limit, 1000000)
+
+-- name: set_lane_rate
+UPDATE @lanes SET
+  rate_starts = $2, rate_period = $3, started = CASE WHEN $2 IS NULL THEN 0 ELSE started END,
+  last_start = CASE WHEN $2 IS NULL THEN NULL ELSE last_start END, wake_at = CASE WHEN $2 IS NULL THEN NULL ELSE wake_at END
+WHERE name = $1
 
 -- name: block_owner
 INSERT INTO @blocked_owners (owner, reason) VALUES ($1, $2) ON DUPLICATE KEY UPDATE reason = VALUES(reason)

@@ -39,7 +39,7 @@ SELECT {record_columns} FROM @records
 WHERE kind >= $1 AND (kind > $1 OR record_key > $2) ORDER BY kind, record_key LIMIT $3
 
 -- name: limits_page
-SELECT name, slot_limit FROM @lanes WHERE name > $1 AND slot_limit IS NOT NULL ORDER BY name LIMIT $2
+SELECT name, slot_limit, rate_starts, rate_period, started, wake_at FROM @lanes WHERE name > $1 AND slot_limit IS NOT NULL ORDER BY name LIMIT $2
 
 -- name: blocked_owners_page
 SELECT owner, reason FROM @blocked_owners WHERE owner > $1 ORDER BY owner LIMIT $2

@@ -3,19 +3,21 @@
 -- name: agenda_heads_of_node
 SELECT
   (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 FROM @nodes WHERE id = $1
 
 -- name: agenda_heads
 SELECT
   (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 
 -- name: begin_claim
 -- Locks the node's row against its recovery as a dead node only: other claims of the node are not blocked.
 SELECT
   nextval('@tokens'),
-  NULL::bigint,
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
   NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
 FROM @nodes WHERE id = $1 FOR KEY SHARE
@@ -141,6 +143,41 @@ WHERE agenda.task = chosen.task AND agenda.slot = chosen.slot
 INSERT INTO @lane_turns (lane, owner) SELECT * FROM unnest($1::text::text[], $2::text::text[])
 ON CONFLICT (lane) DO UPDATE SET owner = excluded.owner
 
+-- name: first_parked
+SELECT 1 FROM @agenda WHERE state = 3 AND lane = $1 LIMIT 1
+
+-- name: waking_lanes
+SELECT name FROM @lanes WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY name
+
+-- name: starts_outside_period
+-- The number of starts up to an instant, and the number before the first one that is kept.
+SELECT
+  (SELECT first_number + size FROM @lane_starts WHERE lane = $1 AND at <= $2 ORDER BY at DESC LIMIT 1),
+  (SELECT first_number FROM @lane_starts WHERE lane = $1 ORDER BY at LIMIT 1)
+
+-- name: start_at
+-- The instant of the start with this number, or of the first one that is kept.
+SELECT at, first_number FROM @lane_starts WHERE lane = $1 AND first_number + size > $2 ORDER BY at LIMIT 1
+
+-- name: lane_starts
+SELECT at, size FROM @lane_starts WHERE lane = $1 AND first_number + size > $2 ORDER BY at
+
+-- name: put_lane_starts
+INSERT INTO @lane_starts (lane, at, first_number, size) VALUES ($1, $2, $3, $4)
+ON CONFLICT (lane, at) DO UPDATE SET size = lane_starts.size + excluded.size
+
+-- name: prune_lane_starts
+-- Reads from the oldest row on, so the cost does not depend on the number of rows that stay.
+DELETE FROM @lane_starts WHERE lane = $1 AND at < (
+  SELECT at FROM @lane_starts WHERE lane = $1 AND first_number + size > $2 ORDER BY at LIMIT 1
+)
+
+-- name: drop_lane_starts
+DELETE FROM @lane_starts WHERE lane = $1
+
+-- name: update_lane_rate
+UPDATE @lanes SET started = $2, last_start = $3, wake_at = $4 WHERE name = $1
+
 -- name: waiting_for_nodes
 -- Whether entries are parked at these routes, and whether there are entries in the queues of routes.
 SELECT
@@ -198,6 +235,7 @@ UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset
   ),
   (SELECT due FROM @agenda WHERE state = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
+  (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
   draining,
   (

@@ -20,7 +20,8 @@ UNION ALL
 SELECT 'blocked_owners', owner, reason FROM @blocked_owners WHERE owner = ANY ((SELECT $2::text::text[])::text[])
 
 -- name: lock_lanes
-SELECT name, slot_limit FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name FOR UPDATE
+SELECT name, slot_limit, rate_starts, rate_period, started, last_start, wake_at
+FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name FOR UPDATE
 
 -- name: insert_lanes
 INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
@@ -38,13 +39,13 @@ SELECT
 FROM unnest($1::text::text[]) AS given (name)
 
 -- name: lane_use_and_blocks
--- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.
+-- Limit, occupied slots and rate of these lanes, and which of these owners are blocked, with the reason.
 SELECT
-  name, (SELECT slot_limit FROM @lanes WHERE lanes.name = given.name), (SELECT count(*) FROM @lane_slots WHERE lane = given.name),
-  NULL::text
-FROM unnest($1::text::text[]) AS given (name)
+  given.name, slot_limit, (SELECT count(*) FROM @lane_slots WHERE lane = given.name), NULL::text, rate_starts, rate_period,
+  started
+FROM unnest($1::text::text[]) AS given (name) LEFT JOIN @lanes ON lanes.name = given.name
 UNION ALL
-SELECT owner, NULL, NULL, reason FROM @blocked_owners WHERE owner = ANY ((SELECT $2::text::text[])::text[])
+SELECT owner, NULL, NULL, reason, NULL, NULL, NULL FROM @blocked_owners WHERE owner = ANY ((SELECT $2::text::text[])::text[])
 
 -- name: number_by_id
 SELECT seq, owner FROM @tasks WHERE id = $1

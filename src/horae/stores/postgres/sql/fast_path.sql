@@ -4,10 +4,13 @@
 
 -- name: read_few_due
 -- No row if the node does not exist, one row without a task if nothing is due. A fencing token is taken only if an entry is
--- due. A long payload is left out: the node may have it in its cache.
+-- due. The second column is the next due instant, or that of a lane to wake, which may be past. A long payload is left out: the node may have it in its cache.
 SELECT
   CASE WHEN agenda.task IS NOT NULL THEN (SELECT nextval('@tokens')) END,
-  (SELECT due FROM @agenda AS future WHERE state = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
+  least(
+    (SELECT due FROM @agenda AS future WHERE state = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
+    (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
+  ),
   (SELECT due FROM @agenda AS ready WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
   NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
   {entry_columns},
@@ -86,12 +89,15 @@ WITH
   )
 SELECT
   (SELECT count(*) FROM locked_node), (SELECT number FROM new_runs), (SELECT string_agg(task::text, ',') FROM inserted_runs),
-  (
-    SELECT due FROM @agenda WHERE state = 0
-      AND NOT EXISTS (
-        SELECT 1 FROM locked_entries WHERE locked_entries.task = agenda.task AND locked_entries.slot = agenda.slot
-      )
-    ORDER BY due, task, slot LIMIT 1
+  least(
+    (
+      SELECT due FROM @agenda WHERE state = 0
+        AND NOT EXISTS (
+          SELECT 1 FROM locked_entries WHERE locked_entries.task = agenda.task AND locked_entries.slot = agenda.slot
+        )
+      ORDER BY due, task, slot LIMIT 1
+    ),
+    (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
   ),
   (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1)
 

@@ -207,11 +207,12 @@ WHERE agenda.state = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND {scope_fil
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
-SELECT name, slot_limit, taken FROM (
+SELECT name, slot_limit, taken, rate_starts, rate_period, started FROM (
   SELECT
-    name, (SELECT slot_limit FROM @lanes WHERE lanes.name = lane_names.name) AS slot_limit,
-    (SELECT count(*) FROM @lane_slots WHERE lane = lane_names.name) AS taken
+    lane_names.name, slot_limit, (SELECT count(*) FROM @lane_slots WHERE lane = lane_names.name) AS taken, rate_starts,
+    rate_period, started
   FROM (SELECT name FROM @lanes UNION SELECT lane FROM @lane_slots) AS lane_names
+  LEFT JOIN @lanes ON lanes.name = lane_names.name
 ) AS lane_uses
 WHERE slot_limit IS NOT NULL OR taken > 0 ORDER BY name
 
@@ -310,7 +311,16 @@ WHERE run.span_first IS NOT NULL AND run.span_first <= $8 AND run.planned + 0 > 
 ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane
-INSERT INTO @lanes (name, slot_limit) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET slot_limit = excluded.slot_limit
+-- No limit given: it stays as it is, and a new lane gets one that bounds nothing.
+INSERT INTO @lanes (name, slot_limit) VALUES ($1, coalesce($2::integer, 1000000))
+ON CONFLICT (name) DO UPDATE SET slot_limit = coalesce($2::integer, lanes.slot_limit, 1000000)
+
+-- name: set_lane_rate
+UPDATE @lanes SET
+  rate_starts = $2::integer, rate_period = $3::bigint, started = CASE WHEN $2::integer IS NULL THEN 0 ELSE started END,
+  last_start = CASE WHEN $2::integer IS NULL THEN NULL ELSE last_start END,
+  wake_at = CASE WHEN $2::integer IS NULL THEN NULL ELSE wake_at END
+WHERE name = $1
 
 -- name: block_owner
 INSERT INTO @blocked_owners (owner, reason) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET reason = excluded.reason

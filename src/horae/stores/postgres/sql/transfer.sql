@@ -38,7 +38,7 @@ SELECT name, value FROM @metadata WHERE name > $1 ORDER BY name LIMIT $2
 SELECT {record_columns} FROM @records WHERE (kind, key) > ($1::text, $2::text) ORDER BY kind, key LIMIT $3
 
 -- name: limits_page
-SELECT name, slot_limit FROM @lanes WHERE name > $1 AND slot_limit IS NOT NULL ORDER BY name LIMIT $2
+SELECT name, slot_limit, rate_starts, rate_period, started, wake_at FROM @lanes WHERE name > $1 AND slot_limit IS NOT NULL ORDER BY name LIMIT $2
 
 -- name: blocked_owners_page
 SELECT owner, reason FROM @blocked_owners WHERE owner > $1 ORDER BY owner LIMIT $2

@@ -215,6 +215,22 @@ SELECT lane, sum(taken)::bigint, sum(live)::bigint FROM (
   WHERE live_runs.lanes IS NOT NULL GROUP BY lane.value
 ) AS compared GROUP BY lane HAVING sum(taken) <> sum(live) ORDER BY lane
 
+-- name: wrong_lane_starts
+SELECT lane FROM @lane_starts AS kept GROUP BY lane
+HAVING sum(size) <> max(first_number + size) - min(first_number)
+  OR max(first_number + size) <> coalesce((
+    SELECT started FROM @lanes AS counted WHERE counted.name = kept.lane AND counted.rate_starts IS NOT NULL
+  ), -1)
+ORDER BY lane
+
+-- name: lanes_without_wakeup
+-- Entries wait in a lane with a rate and a free slot, none is unparked, and nothing will unpark them.
+SELECT lanes.name FROM @lanes AS lanes WHERE lanes.rate_starts IS NOT NULL AND lanes.wake_at IS NULL
+  AND EXISTS (SELECT 1 FROM @agenda AS parked WHERE parked.state = 3 AND parked.lane = lanes.name)
+  AND NOT EXISTS (SELECT 1 FROM @agenda AS unparked WHERE unparked.lane = lanes.name AND unparked.state < 2)
+  AND (SELECT count(*) FROM @lane_slots AS taken WHERE taken.lane = lanes.name) < lanes.slot_limit
+ORDER BY lanes.name
+
 -- name: tasks_without_work
 SELECT tasks.id FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE task_state.state = 'active' AND tasks.schedule NOT LIKE '{"kind":"after"%'

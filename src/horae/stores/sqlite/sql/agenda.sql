@@ -3,18 +3,20 @@
 -- name: agenda_heads_of_node
 SELECT
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
-  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
+  (SELECT wake_at FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 FROM nodes WHERE id = ?
 
 -- name: agenda_heads
 SELECT
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
-  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
+  (SELECT wake_at FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 
 -- name: begin_claim
 UPDATE tokens SET last = last + 1 WHERE EXISTS (SELECT 1 FROM nodes WHERE id = ?) RETURNING
   last,
-  NULL,
+  (SELECT wake_at FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
   NOT EXISTS (SELECT 1 FROM lanes WHERE name >= 'owner:' AND name < 'owner;') AND NOT EXISTS (SELECT 1 FROM blocked_owners)
 
@@ -125,6 +127,41 @@ UPDATE agenda SET state = 0 WHERE (task, slot) IN (VALUES {rows})
 -- name: put_lane_turns
 REPLACE INTO lane_turns (lane, owner) VALUES {rows}
 
+-- name: first_parked
+SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = ? LIMIT 1
+
+-- name: waking_lanes
+SELECT name FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY name
+
+-- name: starts_outside_period
+-- The number of starts up to an instant, and the number before the first one that is kept.
+SELECT
+  (SELECT first_number + size FROM lane_starts WHERE lane = ?1 AND at <= ?2 ORDER BY at DESC LIMIT 1),
+  (SELECT first_number FROM lane_starts WHERE lane = ?1 ORDER BY at LIMIT 1)
+
+-- name: start_at
+-- The instant of the start with this number, or of the first one that is kept.
+SELECT at, first_number FROM lane_starts WHERE lane = ?1 AND first_number + size > ?2 ORDER BY at LIMIT 1
+
+-- name: lane_starts
+SELECT at, size FROM lane_starts WHERE lane = ?1 AND first_number + size > ?2 ORDER BY at
+
+-- name: put_lane_starts
+INSERT INTO lane_starts (lane, at, first_number, size) VALUES (?, ?, ?, ?)
+ON CONFLICT (lane, at) DO UPDATE SET size = size + excluded.size
+
+-- name: prune_lane_starts
+-- Reads from the oldest row on, so the cost does not depend on the number of rows that stay.
+DELETE FROM lane_starts WHERE lane = ?1 AND at < (
+  SELECT at FROM lane_starts WHERE lane = ?1 AND first_number + size > ?2 ORDER BY at LIMIT 1
+)
+
+-- name: drop_lane_starts
+DELETE FROM lane_starts WHERE lane = ?
+
+-- name: update_lane_rate
+UPDATE lanes SET started = ?2, last_start = ?3, wake_at = ?4 WHERE name = ?1
+
 -- name: waiting_for_nodes
 -- Whether entries are parked at these routes, and whether there are entries in the queues of routes.
 SELECT
@@ -178,6 +215,7 @@ WHERE id = ?1 RETURNING
   ),
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE state = 0 ORDER BY due LIMIT 1),
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
+  (SELECT wake_at FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   NULL,
   draining,
   (

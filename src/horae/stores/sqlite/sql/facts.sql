@@ -14,12 +14,12 @@ SELECT {entry_columns} FROM agenda WHERE task IN carray(?) ORDER BY task, slot
 SELECT {run_columns} FROM runs INDEXED BY runs_live_of_task WHERE live = 1 AND task IN carray(?) ORDER BY id
 
 -- name: lane_use_and_blocks
--- Limit and occupied slots of these lanes, and which of these owners are blocked, with the reason.
+-- Limit, occupied slots and rate of these lanes, and which of these owners are blocked, with the reason.
 SELECT
-  value, (SELECT slot_limit FROM lanes WHERE name = value), (SELECT count(*) FROM lane_slots WHERE lane = value), NULL
-FROM carray(?1)
+  value, slot_limit, (SELECT count(*) FROM lane_slots WHERE lane = value), NULL, rate_starts, rate_period, started
+FROM carray(?1) LEFT JOIN lanes ON lanes.name = value
 UNION ALL
-SELECT owner, NULL, NULL, reason FROM blocked_owners WHERE owner IN carray(?2)
+SELECT owner, NULL, NULL, reason, NULL, NULL, NULL FROM blocked_owners WHERE owner IN carray(?2)
 
 -- name: limits_and_blocks_of_owners
 -- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.
@@ -29,7 +29,8 @@ SELECT 'blocked_owners', owner, reason FROM blocked_owners WHERE owner IN carray
 
 -- name: lock_lanes
 -- A write transaction excludes all others; lanes without a limit need no row.
-SELECT value, (SELECT slot_limit FROM lanes WHERE name = value) FROM carray(?)
+SELECT value, slot_limit, rate_starts, rate_period, started, last_start, wake_at
+FROM carray(?) LEFT JOIN lanes ON lanes.name = value
 
 -- name: lane_counts
 -- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,

@@ -212,10 +212,10 @@ LIMIT ?4
 
 -- name: all_lanes
 SELECT
-  name,
-  (SELECT slot_limit FROM lanes WHERE lanes.name = lane_names.name),
-  (SELECT count(*) FROM lane_slots WHERE lane = lane_names.name)
-FROM (SELECT name FROM lanes UNION SELECT lane FROM lane_slots) AS lane_names ORDER BY name
+  lane_names.name, slot_limit, (SELECT count(*) FROM lane_slots WHERE lane = lane_names.name), rate_starts, rate_period,
+  started
+FROM (SELECT name FROM lanes UNION SELECT lane FROM lane_slots) AS lane_names
+LEFT JOIN lanes ON lanes.name = lane_names.name ORDER BY lane_names.name
 
 -- name: lane_queues
 SELECT lane, count(*), min(due) FROM agenda INDEXED BY agenda_parked WHERE state = 3 GROUP BY lane ORDER BY lane
@@ -326,7 +326,15 @@ WHERE runs.live = 0 AND runs.span_first <= ?8 AND runs.planned > ?8
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT ?4
 
 -- name: set_lane
-REPLACE INTO lanes (name, slot_limit) VALUES (?, ?)
+-- No limit given: it stays as it is, and a new lane gets one that bounds nothing.
+INSERT INTO lanes (name, slot_limit) VALUES (?1, coalesce(?2, 1000000))
+ON CONFLICT (name) DO UPDATE SET slot_limit = coalesce(?2, slot_limit)
+
+-- name: set_lane_rate
+UPDATE lanes SET
+  rate_starts = ?2, rate_period = ?3, started = CASE WHEN ?2 IS NULL THEN 0 ELSE started END,
+  last_start = CASE WHEN ?2 IS NULL THEN NULL ELSE last_start END, wake_at = CASE WHEN ?2 IS NULL THEN NULL ELSE wake_at END
+WHERE name = ?1
 
 -- name: block_owner
 REPLACE INTO blocked_owners (owner, reason) VALUES (?, ?)

@@ -28,7 +28,7 @@ SELECT name, value FROM metadata WHERE name > ? ORDER BY name LIMIT ?
 SELECT {record_columns} FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?
 
 -- name: limits_page
-SELECT name, slot_limit FROM lanes WHERE name > ? ORDER BY name LIMIT ?
+SELECT name, slot_limit, rate_starts, rate_period, started, wake_at FROM lanes WHERE name > ? ORDER BY name LIMIT ?
 
 -- name: blocked_owners_page
 SELECT owner, reason FROM blocked_owners WHERE owner > ? ORDER BY owner LIMIT ?

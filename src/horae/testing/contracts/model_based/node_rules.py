@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from ....lifecycle.recover import recover
+from ....model.lane import MAX_LANE_LIMIT
+from ....model.rate import Rate
 from ....model.reason import Reason
 from ...factories import a_node
 from .machine_state import MachineState
@@ -19,6 +21,7 @@ from .strategies import (
     NODES,
     OWNERS,
     backward_steps,
+    rates,
 )
 
 
@@ -62,6 +65,11 @@ class NodeRules(MachineState):
     def set_lane(self, lane: str, limit: int) -> None:
         self._limits[lane] = limit
         self._call_both(lambda side: side.store.set_lane(lane, limit))
+
+    @rule(lane=st.sampled_from(LANES), rate=rates)
+    def set_rate(self, lane: str, rate: Rate | None) -> None:
+        self._limits.setdefault(lane, MAX_LANE_LIMIT)
+        self._call_both(lambda side: side.store.set_lane(lane, None, rate=rate))
 
     @rule(owner=st.sampled_from(OWNERS), reason=st.sampled_from((None, None, Reason.OWNER_REVOKED, Reason.QUOTA)))
     def block_owner(self, owner: str, reason: Reason | None) -> None:

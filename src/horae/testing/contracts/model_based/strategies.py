@@ -11,6 +11,7 @@ from ....lifecycle.plan import Draft
 from ....model.lane import owner_lane
 from ....model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
 from ....model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, RetryPolicy
+from ....model.rate import Rate
 from ....model.reason import Reason
 from ....model.record import Record, RecordWrite
 from ....model.route import route_of
@@ -29,6 +30,7 @@ NODES: Final = ("node-1", "node-2", "node-3")
 steps: Final = st.sampled_from((MICROSECOND, SECOND, 5 * SECOND, MINUTE, 7 * MINUTE, HOUR, DAY, 40 * DAY))
 backward_steps: Final = st.sampled_from((MICROSECOND, MINUTE, HOUR, DAY))
 numbers: Final = st.integers(0, 1_000)
+rates: Final = st.sampled_from((None, Rate(1, 5 * SECOND), Rate(1, HOUR), Rate(2, MINUTE), Rate(3, SECOND)))
 several: Final = st.lists(numbers, min_size=1, max_size=4)
 
 

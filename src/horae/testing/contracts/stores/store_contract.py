@@ -11,6 +11,7 @@ from .claims.gates import GatesContract
 from .claims.idle_runs import IdleRunsContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
+from .claims.rates import RatesContract
 from .claims.route_queues import RouteQueuesContract
 from .claims.routes import RoutesContract
 from .claims.run_deduplication import RunDeduplicationContract
@@ -48,6 +49,7 @@ class StoreContract(
     RunInputContract,
     LanesContract,
     IdleRunsContract,
+    RatesContract,
     StartDeadlineContract,
     ChainsContract,
     GatesContract,

@@ -96,6 +96,7 @@ EVENTS: Final = {
     EventKind.RUN_CANCELLED: "A run was cancelled.",
     EventKind.RUN_SKIPPED: "An occurrence, or several in a row, did not run.",
     EventKind.RUN_RETRYING: "An occurrence will be retried.",
+    EventKind.RUN_YIELD_REQUESTED: "An idle run is asked to yield; the detail is the reason and the lane in which an entry waits.",
     EventKind.WEBHOOK_BLOCKED: "The node may not call the address of a webhook; the detail is its id and the networks to allow, or `key` where the node has no key to sign with.",
     EventKind.WEBHOOK_DISABLED: "A webhook was disabled; the detail is its id and the reason.",
     EventKind.MESSAGE_APPENDED: "A stream has new messages; the detail is its name, the first and the last number.",

@@ -15,6 +15,7 @@ os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.envir
 
 pytest.register_assert_rewrite("horae.testing.contracts")
 
+from tests.contract.python_root import python_root  # noqa: E402 - after the rewriting was registered
 from tests.serial import (  # noqa: E402 - after the rewriting was registered
     pytest_collection_modifyitems,
     pytest_runtest_protocol,
@@ -38,4 +39,5 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_runtest_protocol",
     "pytest_unconfigure",
+    "python_root",
 ]

@@ -492,6 +492,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
 )
 _BY_PATH: Final = {setting.path: setting for setting in SETTINGS}
+_TABLES: Final = ("targets", "channels")
 
 
 class SettingValue(NamedTuple):
@@ -503,7 +504,7 @@ class SettingValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that differ from their defaults, by path; includes `[targets.…]` tables of third-party packages."""
+    """Settings that differ from their defaults, by path; includes the tables `[targets.…]` and `[channels.…]`."""
 
     overrides: Mapping[str, SettingValue]
 
@@ -518,7 +519,19 @@ class Settings:
 
     def target(self, kind: str) -> dict[str, Any]:
         """Return the chosen settings of one kind of target, without defaults."""
-        prefix = f"targets.{kind}."
+        return self._table(f"targets.{kind}.")
+
+    def channel(self, name: str) -> dict[str, Any]:
+        """Return the settings of one chat channel, the table `[channels.NAME]`."""
+        return self._table(f"channels.{name}.")
+
+    @property
+    def channel_names(self) -> tuple[str, ...]:
+        """Names of the chat channels that have a table."""
+        paths = (path.split(".") for path in self.overrides if path.startswith("channels."))
+        return tuple(sorted({parts[1] for parts in paths}))
+
+    def _table(self, prefix: str) -> dict[str, Any]:
         return {
             path.removeprefix(prefix): each.value for path, each in self.overrides.items() if path.startswith(prefix)
         }
@@ -576,14 +589,14 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _flatten_table(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten a TOML table to values by path. Unknown names are refused, except under `targets`: those may belong to other packages."""
+    """Flatten a TOML table to values by path. Unknown names are refused; those of targets and channels are checked by their kinds."""
     values: dict[str, Any] = {}
     for name, value in table.items():
-        if name == "targets" and isinstance(value, Mapping):
+        if name in _TABLES and isinstance(value, Mapping):
             for kind, part in value.items():
-                if not isinstance(part, Mapping):
-                    raise BadSettings(str(file), f"[targets.{kind}] must be a table")
-                values |= {f"targets.{kind}.{key}": each for key, each in part.items()}
+                if not isinstance(part, Mapping) or "." in kind:
+                    raise BadSettings(str(file), f"[{name}.{kind}] must be a table")
+                values |= {f"{name}.{kind}.{key}": each for key, each in part.items()}
         elif name in _BY_PATH and _BY_PATH[name].kind == "list" and isinstance(value, list):
             values[name] = tuple(value)
         elif name in _BY_PATH and _BY_PATH[name].kind == "list" and isinstance(value, str):
@@ -592,7 +605,9 @@ def _flatten_table(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
             values[name] = _render_text(file, name, value)
         else:
             known = ", ".join(path for path in _BY_PATH if "." not in path)
-            raise BadSettings(str(file), f"{name!r} is not a setting; the settings are {known}, and [targets.…]")
+            raise BadSettings(
+                str(file), f"{name!r} is not a setting; the settings are {known}, [targets.…] and [channels.…]"
+            )
     return values
 
 

@@ -102,6 +102,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/functions/{name:path}": Row("read"),
     "GET /v1/lanes": Row("read", agents=False),
     "GET /v1/lanes/queues": Row("read", agents=False),
+    "GET /v1/lanes/{lane:path}": Row("read", agents=False),
     "PUT /v1/lanes/{lane:path}": Row("write", body={"limit": 2}, agents=False),
     "GET /v1/owners": Row("read", agents=False),
     "GET /v1/owners/{name}": Row("read", "owner", agents=False),

@@ -36,12 +36,15 @@ async def test_bad_links_are_refused_with_codes() -> None:
             ({"after": "nothing"}, "unknown_predecessor"),
             ({"after": "a", "when": "every 1h"}, "after_and_schedule"),
             ({"after": ["a", "a"]}, "after_twice"),
+            ({"after": []}, "after_count"),
             ({"mode": "all"}, "missing_field"),
         ):
             refused = await api.post("/v1/tasks", {**SAY, "name": "x", **body})
             assert (refused.status, refused.json["code"]) == (422, code), refused.json
+            assert [each["pointer"] for each in refused.json["errors"]] == ["/after"]
         cycle = await api.patch(f"/v1/tasks/{first['id']}", {"after": second["id"]})
         assert cycle.json["code"] == "chain_cycle"
+        assert cycle.json["errors"][0]["pointer"] == "/after"
         deleted = await api.delete(f"/v1/tasks/{first['id']}")
         assert (deleted.status, deleted.json["code"]) == (409, "has_successors")
         assert (await api.delete(f"/v1/tasks/{first['id']}?force=true")).status == 204

@@ -26,6 +26,11 @@ NEW_QUOTAS: Final = (
     "requests_per_minute",
     "event_streams",
     "idempotency_keys",
+    "message_bytes",
+    "message_streams",
+    "stream_messages",
+    "stream_readers",
+    "stored_message_bytes",
 )
 SQLITE_URL: Final = "sqlite:///{folder}/horae.db"
 

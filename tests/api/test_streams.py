@@ -79,3 +79,34 @@ async def test_bad_messages_are_refused_with_code_and_hint() -> None:
         many = [{"text": "x"}] * 101
         assert (await api.post(f"{CHAT}/messages", {"messages": many})).code == "too_many_messages"
         assert (await api.get(CHAT)).status == 404
+
+
+async def test_quotas_of_messages_are_those_of_the_owner() -> None:
+    async with serve_api() as api:
+        quotas = {
+            "message_bytes": 10,
+            "message_streams": 1,
+            "stream_messages": 2,
+            "stream_readers": 1,
+            "stored_message_bytes": 30,
+        }
+        reply = await api.put("/v1/owners/ada", {"quotas": quotas}, who="admin")
+        assert reply.status == 200, reply.text
+        api.service.tokens._cache.clear()
+        large = await api.post(f"{CHAT}/messages", {"messages": [{"text": "hello"}, {"text": "hello world"}]})
+        assert (large.status, large.code) == (422, "message_too_large")
+        assert large.json["errors"][0]["pointer"] == "/messages/1/text"
+        assert (await api.post(f"{CHAT}/messages", {"messages": [{"text": "hello"}]})).status == 201
+        for path, body, code in (
+            (f"{CHAT}/messages", [{"text": "two"}, {"text": "three"}], "stream_full"),
+            ("/v1/streams/other/messages", [{"text": "hello"}], "too_many_message_streams"),
+            (f"{CHAT}/messages", [{"text": "hi", "references": ["x" * 40]}], "messages_full"),
+        ):
+            refused = await api.post(path, {"messages": body})
+            assert (refused.status, refused.code) == (429, code), refused.text
+        assert (await api.put("/v1/streams/other", {})).code == "too_many_message_streams"
+        assert (await api.put(f"{CHAT}/cursors/one", {"after": 0})).status == 200
+        assert (await api.put(f"{CHAT}/cursors/two", {"after": 0})).code == "too_many_readers"
+        # An admin who acts for another owner is bound by no quota.
+        path = "/v1/streams/other/messages?owner=ada"
+        assert (await api.post(path, {"messages": [{"text": "hello world"}]}, who="admin")).status == 201

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from horae.cli.output.printer import Printer
+from horae.cli.output.startup_lines import show_api
 from horae.client.connection import Connection, check_address
 from horae.clock import SystemClock
 from horae.errors import NotAuthenticated, Refusal
+from horae.node.reports import ApiReady
 from horae.runtime.http_server import open_listener, open_unix_listener, serve_app
 from tests.api.api_server import serve_api
+from tests.api.up_process import WITH_API, run_up
+from tests.cli.command_line import Cli
 
 
 @pytest.fixture
@@ -65,6 +72,30 @@ def test_socket_that_was_replaced_meanwhile_is_not_removed(path: Path) -> None:
     assert path.read_text() == "theirs"
 
 
+async def test_running_node_prints_its_socket_and_a_command_that_works(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with run_up(tmp_path, "--port", "0", "--socket", str(path)) as up:
+        ready = up.expect("api.ready")
+        assert ready["socket"] == str(path)
+        token_path = Path(ready["token_file"])
+        show_api(
+            Printer(), ApiReady(ready["url"], "", token_path, None, socket=str(path)), f"{sys.executable} -m horae"
+        )
+        (line,) = (each for each in capsys.readouterr().out.splitlines() if "Socket" in each)
+        command = line.partition("(try: ")[2].removesuffix(")")
+        process = await asyncio.create_subprocess_shell(command, env=WITH_API | {"HOME": str(tmp_path)})
+        assert await process.wait() == 0
+        assert up.stop() == 0
+    assert not path.exists()
+
+
+def test_socket_without_the_api_is_refused(path: Path, tmp_path: Path) -> None:
+    refused = Cli(tmp_path)("up", "--no-api", "--socket", str(path))
+    assert (refused.code, path.exists()) == (2, False)
+    assert "--socket is for the HTTP API" in refused.err
+
+
 @pytest.mark.parametrize(
     ("text", "address"), [("unix:/run/h.sock", "unix:/run/h.sock"), ("unix:///run/h.sock", "unix:/run/h.sock")]
 )
@@ -74,5 +105,5 @@ def test_address_of_a_socket(text: str, address: str) -> None:
 
 @pytest.mark.parametrize("text", ["unix:", "unix:relative", "unix:/a\nb"])
 def test_bad_address_of_a_socket(text: str) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(Refusal, match=r"unix:/run/horae\.sock with the whole path"):
         check_address(text)

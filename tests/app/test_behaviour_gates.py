@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from horae import Context, Fail, Horae, InvalidTask, Retry, Skip, after
+from horae import Context, Fail, Horae, InvalidTask, Refusal, Retry, Skip, after
+from horae.model.change import Facts
 from horae.model.gate import GATE_DATA_BYTES, GATE_STATE_BYTES, GATE_STATE_KIND, MAX_GATE_FAILURES
 from horae.model.reason import Reason
-from horae.model.run import RunState
+from horae.model.run import Run, RunState
 from horae.model.task import PauseCause, TaskState
 from horae.testing import TimeTravel
 from tests.app.behaviour_scenarios import NOON, render_ledger
@@ -329,6 +330,137 @@ def test_node_killed_during_the_gate_asks_it_again() -> None:
         time.restart()
         time.travel("1m")
         assert ledger(time, world) == ["13:00 lost lease_lost", "13:00 succeeded"]
+
+
+def test_at_most_once_survives_the_death_of_its_node_during_the_gate() -> None:
+    world = World(sleep_an_hour, OPEN, guarantee="at_most_once")
+    with world.travel() as time:
+        time.travel("1h10s")
+        assert ledger(time, world) == ["13:00 claimed"]
+        time.crash()
+        time.travel("2m")
+        time.restart()
+        time.travel("1m")
+        assert ledger(time, world) == ["13:00 lost lease_lost", "13:00 succeeded"]
+        assert len(world.gates) == 1
+
+
+def test_at_most_once_is_lost_when_its_node_dies_after_the_gate() -> None:
+    world = World(OPEN, guarantee="at_most_once")
+    world.app.task("0 * * * *", name="long", gate=world.check, guarantee="at_most_once")(work_for_an_hour)
+    with world.travel() as time:
+        time.travel("1h10s")
+        time.crash()
+        time.travel("2m")
+        time.restart()
+        time.travel("1m")
+        assert render_ledger(time, time.run(world.app.get("long"))) == ["13:00 lost lease_lost"]
+
+
+def test_at_most_once_with_a_closed_gate_has_not_started() -> None:
+    world = World({"run": False, "state": 1}, {"run": True}, guarantee="at_most_once")
+    with world.travel() as time:
+        time.travel("2h1m")
+        assert ledger(time, world) == ["13:00 skipped gate_closed", "14:00 succeeded"]
+        closed, opened = sorted(time.runs(time.run(world.app.get("work"))), key=lambda run: run.planned)
+        assert closed.started is None
+        assert opened.started is not None
+        assert opened.started - opened.planned < timedelta(seconds=1)
+        assert world.states == [None, 1]
+
+
+def facts_of(time: TimeTravel, world: World) -> Facts:
+    return time.run(world.app.service.tasks.get(world.app.who, time.run(world.app.get("work")).id))
+
+
+def check_gate(time: TimeTravel, world: World) -> Run:
+    handle = time.run(time.run(world.app.get("work")).run_now(gate_only=True))
+    time.travel("1m")
+    return time.run(handle.get())
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "at_most_once"])
+def test_check_of_a_gate_shows_its_verdict_and_changes_nothing(guarantee: str) -> None:
+    opening = {"run": True, "data": [1], "state": 5, "reason": "one mail"}
+    answers = (opening, CLOSED, ValueError("boom"), sleep_an_hour, OPEN)
+    world = World(*answers, guarantee=guarantee)
+    with world.travel() as time:
+        before = facts_of(time, world)
+        opened, closed, failed, silent = (check_gate(time, world) for _ in range(4))
+        assert {run.reason for run in (opened, closed, failed, silent)} == {Reason.GATE_CHECKED}
+        assert silent.error == "it gave no answer within 30 s"
+        assert opened.result == {"run": True, "reason": "one mail", "state": 5, "data": [1]}
+        assert (closed.result["run"], closed.error) == (False, "nothing new")
+        assert failed.result is None
+        assert (failed.error or "").startswith("ValueError: boom")
+        assert world.states == [None] * 4
+        assert world.gates == []
+        assert state_of(time, world) is None
+        assert facts_of(time, world) == before
+        assert "check of the gate" in str(time.run(time.run(world.app.get("work")).why()))
+        time.travel("1h")
+        assert len(world.gates) == 1
+
+
+def test_check_of_a_gate_and_a_run_do_not_wait_for_each_other() -> None:
+    world = World(open_slowly, open_slowly, {"run": True, "data": "work"}, when="* * * * *")
+    with world.travel() as time:
+        time.travel("55s")
+        task = time.run(world.app.get("work"))
+        check = time.run(task.run_now(gate_only=True))
+        time.travel("1s")
+        request = time.run(task.run_now())
+        time.travel("1s")
+        assert time.run(check.get()).state is time.run(request.get()).state is RunState.RUNNING
+        time.travel("1m")
+        assert time.run(check.get()).reason is Reason.GATE_CHECKED
+        assert time.run(request.get()).state is RunState.SUCCEEDED
+
+
+def test_check_of_a_gate_during_its_back_off_leaves_it_alone() -> None:
+    world = World(ValueError("boom"), OPEN, ValueError("boom"))
+    with world.travel() as time:
+        time.travel("1h10s")
+        before = facts_of(time, world)
+        assert check_gate(time, world).result["run"] is True
+        assert facts_of(time, world).entries == before.entries
+        time.travel("2m")
+        assert [run.reason for run in time.runs(time.run(world.app.get("work")))].count(Reason.GATE_FAILED) == 2
+
+
+def test_check_of_a_gate_whose_node_died_is_not_repeated() -> None:
+    world = World(sleep_an_hour, OPEN)
+    with world.travel() as time:
+        task = time.run(world.app.get("work"))
+        handle = time.run(task.run_now(gate_only=True))
+        time.travel("10s")
+        time.crash()
+        time.travel("2m")
+        time.restart()
+        time.travel("1m")
+        assert ledger(time, world) == ["12:00 lost lease_lost"]
+        with pytest.raises(Refusal, match="lost"):
+            time.run(handle.retry())
+        assert world.gates == []
+
+
+def test_requests_for_checks_of_a_gate_are_bounded_and_a_removed_gate_calls_nothing() -> None:
+    world = World(OPEN)
+    with world.travel() as time:
+        task = time.run(world.app.schedule({"say": "hi"}, "in 1d", gate=world.check))
+        time.crash()
+        handle = time.run(task.run_now(gate_only=True))
+        with pytest.raises(Refusal, match="requested already"):
+            time.run(task.run_now(gate_only=True))
+        time.run(task.run_now())
+        time.run(task.edit(gate="never"))
+        time.restart()
+        time.travel("1m")
+        run = time.run(handle.get())
+        assert (run.reason, run.error) == (Reason.GATE_CHECKED, "the task has no gate any more")
+        assert len([run for run in time.runs(task) if run.state is RunState.SUCCEEDED]) == 1
+        with pytest.raises(Refusal, match="no gate to check"):
+            time.run(task.run_now(gate_only=True))
 
 
 def test_run_cancelled_during_the_gate_ends() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from horae import TaskHandle
+import asyncio
+
+from horae import Context, Horae, TaskHandle
 from horae.testing import TimeTravel
-from tests.app.behaviour_scenarios import hourly_task
+from tests.app.behaviour_scenarios import NOON, hourly_task
 
 MINUTES = 10
 
@@ -33,3 +35,30 @@ def test_owners_take_turns_in_a_full_lane() -> None:
         }
         time.travel("50m")
         assert [started_at(time, tasks[name]) for name in ("a2", "b1", "a1")] == ["13:10", "13:20", "13:30"]
+
+
+def test_idle_run_is_asked_to_yield_its_slot() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task(lane="desk", timeout="1d")
+    async def listen(ctx: Context) -> str:
+        ctx.idle()
+        for _ in range(100_000):
+            if ctx.yield_requested:
+                break
+            await asyncio.sleep(1)  # noqa: TID251 - virtual time passes where a function sleeps
+        return str(ctx.yield_reason)
+
+    @app.task(lane="desk")
+    async def report() -> None: ...
+
+    with TimeTravel(app, NOON, zone="UTC") as time:
+        listener = time.run(app.schedule("listen", "now", owner="ada"))
+        own = time.run(app.schedule("report", "in 10m", owner="ada", name="own"))
+        time.travel("30m")
+        assert time.runs(own) == []
+        other = time.run(app.schedule("report", "in 30m", owner="bob", name="other"))
+        time.travel("1h")
+        assert [run.result for run in time.runs(listener)] == ["other_owner: desk"]
+        assert started_at(time, other) in ("13:00", "13:01")
+        assert started_at(time, own) in ("13:00", "13:01")

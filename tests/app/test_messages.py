@@ -119,6 +119,18 @@ def test_a_plain_function_sends_and_acknowledges() -> None:
         assert (message.message.text, message.message.references) == ("hello", '[{"url":"https://example.com"}]')
 
 
+def test_a_plain_function_reads_and_commits_in_virtual_time() -> None:
+    app = Horae("memory://", zone="UTC")
+    app.task("every 1h", name="work", retries=0)(message_functions.handle)
+    app.task(name="later")(message_functions.later)
+    with TimeTravel(app, START) as time:
+        time.run(app.messages.send(CHAT, "one"))
+        time.travel("1h")
+        assert [run.error for run in time.runs("work")] == [None]
+        (cursor,) = time.run(app.messages.get(CHAT)).cursors
+        assert cursor.number == 1
+
+
 @pytest.mark.parametrize(("text", "code"), [("x" * 70_000, "has 70000 bytes"), ("", "neither text nor references")])
 def test_a_bad_message_is_refused_where_it_is_sent(text: str, code: str) -> None:
     app = Horae("memory://", zone="UTC")
@@ -139,15 +151,6 @@ def test_an_absent_stream_is_refused() -> None:
         time.travel("1h")
         (run,) = time.runs("answer")
         assert "There is no stream 'chat:1'" in (run.error or "")
-
-
-async def test_function_in_a_process_of_its_own_is_refused_messages_with_the_reason() -> None:
-    app = Horae("memory://", zone="UTC")
-    app.task(name="isolated", isolate="process", retries=0)(message_functions.isolated)
-    async with app:
-        task = await app.schedule("isolated", "now")
-        run = await task.wait(timeout=60)
-        assert "A function in a process of its own cannot use messages" in (run.error or "")
 
 
 async def test_messages_of_a_program() -> None:

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from horae import Horae, InvalidTask
+from horae.model.accounts.principal import LOCAL
 from horae.model.placeholders import TemplateTask
+from horae.model.task import Target
+from horae.service.tasks.edits import Edits
 from horae.testing import TimeTravel
 
 
@@ -74,6 +77,24 @@ async def test_unknown_placeholder_is_refused_when_the_task_is_made_or_edited() 
         task = await app.schedule({"kind": "event"}, "every 1h", {"text": "{now}"})
         with pytest.raises(InvalidTask):
             await task.edit(payload={"text": "{horae.now}"})
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("https://example.org/{horae.key}", "placeholder_place"),
+        ("https://example.org/?key={horae.kez}", "unknown_placeholder"),
+    ],
+)
+async def test_placeholder_in_a_url_is_refused_although_its_braces_are_quoted(url: str, code: str) -> None:
+    async with Horae("memory://", zone="UTC", engine=False) as app:
+        with pytest.raises(InvalidTask) as refusal:
+            await app.schedule({"kind": "http", "url": url}, "every 1h")
+        assert refusal.value.code == code
+        task = await app.schedule({"kind": "http", "url": "https://example.org/{x}"}, "every 1h")
+        edits = Edits(target=Target("http", json.dumps({"url": url})))
+        with pytest.raises(InvalidTask, match="placeholder"):
+            await app.service.tasks.edit(LOCAL, task.id, edits)
 
 
 async def test_store_recognises_a_template_when_it_reads_the_task(tmp_path: Any) -> None:

@@ -68,6 +68,16 @@ async def test_program_that_gives_no_verdict(script: str, words: str) -> None:
         assert words in (run.error or "")
 
 
+@pytest.mark.parametrize(("size", "reason"), [(32_000, None), (33_000, Reason.GATE_CHECKED)])
+async def test_last_line_of_a_program_has_at_most_32_kilobytes(size: int, reason: Reason | None) -> None:
+    script = f"""printf '{{"run": true, "data": "'; head -c {size} /dev/zero | tr '\\0' x; echo '"}}' """
+    async with Horae("memory://", zone="UTC", targets=SHELL) as app:
+        task = await app.schedule(shell("true"), "in 1d", gate=shell(script))
+        run = await (await task.run_now(gate_only=reason is not None)).wait("20s")
+        assert run.reason is reason
+        assert "too large" in (run.error or "too large")
+
+
 async def test_http_server_is_a_gate() -> None:
     received: list[tuple[str, dict[str, Any]]] = []
 

@@ -23,6 +23,18 @@ def broken() -> None:
     raise ValueError("disk full")
 
 
+@app.task(name="check_mail")
+def check_mail(answer: str = "open") -> dict[str, object]:
+    if answer == "broken":
+        raise ValueError("no connection")
+    return {"run": answer == "open", "data": ["mail"], "state": {"last": 7}, "reason": "邮件"}
+
+
+@app.task(name="answer_mail")
+def answer_mail(answer: str = "open") -> None:
+    raise ValueError(f"the target was called: {answer}")
+
+
 @app.task(name="endless")
 async def endless() -> None:
     await asyncio.Event().wait()

@@ -18,6 +18,9 @@ def test_chain_is_added_and_shown_as_a_tree(cli: Cli) -> None:
     assert any(line.startswith("├─ b succeeded") for line in tree)
     assert any("└─ c" in line and "(all)" in line for line in tree)
     assert "after a (ended) and b" in cli("show", "c").out
+    chinese = cli("--lang", "zh", "show", "a", "--tree").out.splitlines()
+    assert any(line.startswith("├─ b 成功后") for line in chinese)
+    assert any("└─ c" in line and "（全部）" in line for line in chinese)
     node = cli("show", "a", "--tree", "--json").json["tree"]
     assert [each["name"] for each in node["successors"]] == ["b", "c"]
 
@@ -27,6 +30,7 @@ def test_schedule_and_after_exclude_each_other(cli: Cli) -> None:
     assert cli("add", "every 1h", "--after", "a", "--say", "b").code == 6
     assert cli("add", "--say", "b").code == 2
     assert cli("add", "--after", "nothing", "--say", "b").code == 6
+    assert "succeeded, failed or ended" in cli("add", "--after", "a:maybe", "--say", "b").err
 
 
 def test_edit_changes_predecessors_and_mode(cli: Cli) -> None:
@@ -105,6 +109,12 @@ def test_removal_of_a_predecessor_needs_force(cli: Cli) -> None:
     assert "--force" in refused.err
     assert cli("rm", "a", "--yes", "--force").code == 0
     assert cli("show", "b", "--json").json["task"]["pause"]["cause"] == "predecessor_deleted"
+    assert "predecessor deleted: a" in " ".join(cli("show", "b").out.split())
+    assert "前置任务已删除" in cli("--lang", "zh", "ls").out
+    assert "paused: a task that it ran after was deleted" in cli("status").out
+    why = cli("why", "b").out
+    assert "horae edit b --after TASK" in why
+    assert "horae resume b" in why
 
 
 def test_file_of_tasks_may_name_successors_first(cli: Cli, tmp_path: Path) -> None:

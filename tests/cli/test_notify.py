@@ -25,6 +25,7 @@ async def test_destination_is_added_tested_listed_and_removed(tmp_path: Path) ->
         sent = await asyncio.to_thread(partial(cli, "notify", "test", "ops", **LOOPBACK))
     assert (blocked.code, sent.code) == (1, 0)
     assert "outgoing_networks" in blocked.out
+    assert "须由运维人员加入 outgoing_networks" in cli("--lang", "zh", "notify", "notices", "ops").out
     assert [each["title"] for each in receiver.messages] == ["Test message of Horae"]
     listed = cli("notify", "ls")
     assert "22:00-07:00 Asia/Shanghai" in listed.out
@@ -56,4 +57,7 @@ def test_bad_urls_and_unknown_names_are_refused_with_a_hint(tmp_path: Path) -> N
     unknown = cli("add", "every 1h", "--say", "tick", "--notify", "ops", "--json").problem
     assert unknown["code"] == "unknown_destination"
     assert "horae notify add ops" in unknown["hint"]
-    assert cli("add", "every 1h", "--say", "x", "--notify-on", "failed", "--json").problem["code"] == "missing_field"
+    for option in (("--notify-on", "failed"), ("--notify-text", "look")):
+        alone = cli("add", "every 1h", "--say", "x", *option, "--json").problem
+        assert (alone["code"], alone["exit"]) == ("notify_without_destination", 2)
+        assert "--notify NAME" in alone["hint"]

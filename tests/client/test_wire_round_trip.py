@@ -128,7 +128,15 @@ def all_facts(draw: st.DrawFn) -> Facts:
         tuple(
             draw(
                 st.lists(
-                    st.builds(LaneUse, words, st.integers(0, 9), st.integers(0, 9), st.just(0), st.just(value=False)),
+                    st.builds(
+                        LaneUse,
+                        words,
+                        st.integers(0, 9),
+                        st.integers(0, 9),
+                        st.just(0),
+                        st.just(value=False),
+                        st.just(()),
+                    ),
                     max_size=2,
                 )
             )

@@ -9,7 +9,10 @@ from horae.console.request import SESSION_COOKIE
 from tests.console.console_server import Console
 from tests.console.seeded import Seed
 
-_QUERIES: Final = {"/tasks/bulk": "?action=pause&all=1&q=label%3Akind%3Dheartbeat"}
+_QUERIES: Final = {
+    "/tasks/bulk": "?action=pause&all=1&q=label%3Akind%3Dheartbeat",
+    "/stream": "?name=chat:12",
+}
 """Queries without which a page has nothing to show."""
 
 

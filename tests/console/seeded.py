@@ -19,6 +19,7 @@ from horae.model.accounts.principal import LOCAL, Principal, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.events.webhook import Attempt, Delivery, DeliveryState, delivery_id, new_delivery_writes
+from horae.model.messages import KeepRules
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded, TimedOut, Waiting
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
@@ -28,6 +29,7 @@ from horae.ports.store import Node
 from horae.runtime.service_factory import make_service
 from horae.runtime.target_kinds import TargetKinds
 from horae.service.accounts.approvals import digest_of
+from horae.service.messages.streams import MessageDraft
 from horae.service.service import Service
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import NEVER, Options, TaskRequest
@@ -130,6 +132,7 @@ class Seeder:
         await self._pause_tasks()
         await self._request_approvals()
         await self._create_webhooks()
+        await self._send_messages()
         await self._create_accounts()
         await self._add_plain_tasks()
         await self._begin_operation()
@@ -266,10 +269,15 @@ class Seeder:
         claimed = await self.add("pay the invoice once", "now", options=Options(guarantee="at_most_once"))
         failed = await self.add("gave up", "now", options=Options(retries=0, give_up_after=1))
         done = await self.add("done", "now")
-        for number in range(3):
-            await self.add(f"print page {number}", "now", who=LOCAL, lane="press")
+        pages = [await self.add(f"print page {number}", "now", who=LOCAL, lane="press") for number in range(3)]
         now = self.api.app.context.clock.now()
         runs = await self.claim(now)
+        # The run in the lane is idle, and asked to yield to a page of another owner.
+        printing = next(runs[page.id] for page in pages if page.id in runs)
+        await self.store.declare_idle(printing.id, printing.token, now)
+        self.seed.add("runs", printing.id)
+        await self.add("print a letter", "now", who=LOCAL, owner="ada", lane="press")
+        await self.claim(self.api.app.context.clock.now())
         await self.settle(runs[waiting.id], Waiting(now + HOUR), now)
         await self.settle(runs[failed.id], Failed(QUOTES, permanent=True), now)
         await self.settle(runs[done.id], Succeeded('"fine"'), now)
@@ -315,6 +323,17 @@ class Seeder:
         await self.present.tasks.create(researcher, wish._replace(name="stopped with its agent"))
         await self.present.approvals.stop_agent(LOCAL, "researcher", owner="bob")
         self.seed.add("agents", "robot")
+
+    async def _send_messages(self) -> None:
+        """Two streams: one with hostile texts, a reader and a gap, and one without messages."""
+        streams = self.present.streams
+        texts = [*(text.replace("\0", "") for text in HOSTILE_TEXTS), ANSI, "x" * 3_000]
+        drafts = [MessageDraft(text, id=str(place), references=[SCRIPT]) for place, text in enumerate(texts)]
+        await streams.send(self.ada, "chat:12", drafts)
+        await streams.register(self.ada, "chat:12", "handled", after=0)
+        await streams.register(self.ada, "chat:12", "summary", after=len(texts) - 1)
+        await self.store.trim_messages(self.now, KeepRules(keep=len(texts) - 1), 1)
+        await streams.put(self.ada, "empty:1", keep=5, keep_for=DAY)
 
     async def _create_webhooks(self) -> None:
         webhook, _ = await self.present.webhooks.create(self.ada, "https://example.org/hook", ["run.*"], note=QUOTES)

@@ -77,6 +77,8 @@ def test_actor_is_named_by_its_kind(more: dict[str, Any], kind: str) -> None:
         ("webhook.edit", "whk_1", ("/settings/webhooks/whk_1", {})),
         ("webhook.remove", "whk_1", None),
         ("lane.limit", "press", ("/lanes", {})),
+        ("stream.set", "chat:1", ("/stream", {"name": "chat:1", "owner": "ada"})),
+        ("stream.remove", "chat:1", None),
         ("unheard.of", "x", None),
     ],
 )

@@ -28,7 +28,7 @@ def names_for(principal: Principal, *, is_simple: bool = False) -> tuple[list[st
 
 
 def test_navigation_has_the_pages_of_the_role() -> None:
-    main, others = ["now", "tasks", "runs", "calendar"], ["activity", "approvals", "settings", "simple"]
+    main, others = ["now", "tasks", "runs", "calendar"], ["streams", "activity", "approvals", "settings", "simple"]
     assert names_for(Principal("ada")) == (main, others)
     assert names_for(Principal("local", admin=True)) == (main, ["lanes", *others])
     assert names_for(Principal("ada"), is_simple=True) == (["simple"], [])

@@ -66,6 +66,30 @@ async def test_limit_waiters_and_drain_are_changed_and_undone(console: Console) 
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+async def test_lane_shows_its_idle_run_and_its_queue_in_turns(console: Console) -> None:
+    for name, owner in (("first", "bob"), ("second", "bob"), ("third", "ada")):
+        await console.api.create_task(who="admin", name=name, owner=owner, when="now", lane="press")
+    store, now = console.service.store, console.api.app.context.clock.now()
+    await store.join(Node("nod_1", "here/1", "9.9.9", now, now))
+    claimant = ClaimContext("nod_1", now, timedelta(seconds=10))
+    claim = await store.claim_due(now, "nod_1", 100, lambda facts, entry, token: fire(facts, entry, token, claimant))
+    ((_, run),) = claim.runs
+    await store.declare_idle(run.id, run.token, now)
+    page = await console.open("/lanes", "admin")
+    row = page.get_by_role("row").filter(has_text="press")
+    await expect(row).to_contain_text("1 idle")
+    await row.get_by_role("link", name="press").click()
+    await expect(page.locator(f"#holds-{run.id}")).to_contain_text("asked to yield: an entry of another owner waits")
+    await expect(page.locator("#waits-1")).to_contain_text("third")
+    await expect(page.locator("#waits-2")).to_contain_text("second")
+    assert await violations_of(page) == []
+    await page.locator(f"#holds-{run.id}").get_by_role("link").last.click()
+    await expect(page.get_by_text("Idle since")).to_be_visible()
+    await expect(
+        page.get_by_text("asked to yield: an entry of another owner waits in the lane 'press'")
+    ).to_be_visible()
+
+
 async def test_page_without_lanes_is_accessible(console: Console) -> None:
     page = await console.open("/lanes", "bob")
     assert await violations_of(page) == []

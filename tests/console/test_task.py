@@ -7,9 +7,10 @@ from datetime import timedelta
 from playwright.async_api import expect
 
 from horae.model.accounts.principal import Principal
-from horae.model.run_input import RunInput
+from horae.model.gate import Gate
+from horae.model.run_input import RunInput, is_gate_check
 from horae.schedule.after import after
-from horae.service.tasks.task_request import TaskRequest
+from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
@@ -126,6 +127,19 @@ async def test_backfill_is_previewed_and_queued(console: Console) -> None:
     facts = await console.service.tasks.get(ADA, task.id)
     assert [entry.input for entry in facts.entries if entry.origin == "manual"] == [RunInput("replace", "[]")]
     console.problems.clear()
+
+
+async def test_gate_is_checked_by_a_click(console: Console) -> None:
+    plain = await add_task(console, "plain")
+    page = await console.open(f"/tasks/{plain.id}")
+    await expect(page.get_by_role("button", name="Check the gate")).to_have_count(0)
+    options = Options(gate=Gate("http", '{"url":"https://example.com/check"}'))
+    gated = await add_task(console, "gated", options=options)
+    page = await console.open(f"/tasks/{gated.id}")
+    await page.get_by_role("button", name="Check the gate").click()
+    await expect(page.locator("#notice")).to_contain_text("The gate of gated is checked")
+    facts = await console.service.tasks.get(ADA, gated.id)
+    assert [is_gate_check(entry.input) for entry in facts.entries if entry.origin == "manual"] == [True]
 
 
 async def test_why_explains_an_instant_with_facts_and_fixes(console: Console) -> None:

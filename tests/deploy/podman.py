@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Final
 
-from tests.servers.programs import program
+from tests.servers.programs import package_file, program
 
 PATIENCE: Final = 300
 SETTINGS: Final = """\
@@ -44,11 +45,19 @@ class Podman:
         for name, package in NEEDED.items():
             program(name, package=package)
         # Debian brings these only as recommendations, and outside of PATH.
-        if not Path("/usr/lib/podman/netavark").exists():
-            subprocess.run(
-                ["apt-get", "-q", "-y", "install", "--no-install-recommends", "netavark", "aardvark-dns"], check=True
-            )
+        for name in ("netavark", "aardvark-dns"):
+            package_file(Path("/usr/lib/podman", name), package=name)
         self._command = ("podman", "--root", str(folder / "root"), "--runroot", str(folder / "run"))
+
+    @property
+    def options(self) -> Sequence[str]:
+        """Options before the command, by which other programs use the same images and containers."""
+        return self._command[1:]
+
+    @property
+    def settings(self) -> Path:
+        """Goes into the variable CONTAINERS_CONF."""
+        return self._settings
 
     def __call__(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(

@@ -48,7 +48,7 @@ WRONG = [
     ("command", '''X = "Use 'horae rum NAME' for one more."'''),
     ("command", '''X = "Look: horae why, then horae resume NAME"'''),
     ("command", '''X = "可用“horae nodes drain 节点 --undoo”撤销。"'''),
-    ("command", '''X = f"horae lane {name} --limit many"'''),
+    ("command", '''X = f"horae lane {name} --limitt 3"'''),
     ("command", '''X = "horae owner,再 horae ls"'''),
 ]
 

@@ -10,9 +10,12 @@ from uuid import UUID
 from horae import Horae
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
+from horae.model.run_input import RunInput
 from horae.model.task import Target
+from horae.schedule import After, Link
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.owner_sequence import OwnerEvents
+from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.testing import TimeTravel
 
@@ -75,6 +78,51 @@ def test_oversized_fields_are_left_out_and_named() -> None:
     assert event["data"]["left_out"] == ["payload"]
     assert event["data"]["title"] == "water the plants"
     assert len(json.dumps(event)) < 20 * 1024
+
+
+def test_event_has_the_input_and_the_placeholders_of_its_run() -> None:
+    app = Horae("memory://", zone="UTC")
+    received: list[Any] = []
+    app.on("garden.*")(received.append)
+    target = Target("event", '{"topic":"garden.thirsty","say":"due {horae.planned}"}')
+    request = TASK_REQUEST._replace(target=target, payload='{"text":"water","at":"{horae.planned}"}')
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        task = time.run(app.service.tasks.create(LOCAL, request))
+        time.travel("1h")
+        time.run(app.service.tasks.run_now(LOCAL, task.id, RunInput("merge", '{"text":"fertilise"}')))
+        time.travel("1s")
+        scheduled, requested = (event["data"] for event in time.run(read_events(app, EventKind.TASK_TRIGGERED)))
+    assert scheduled["text"] == "due 2026-03-01T13:00:00+00:00"
+    assert scheduled["payload"] == {"text": "water", "at": "2026-03-01T13:00:00+00:00"}
+    assert requested["payload"]["text"] == "fertilise"
+    assert [event.data["payload"] for event in received] == [scheduled["payload"], requested["payload"]]
+
+
+def test_event_of_a_chained_task_has_the_results_of_its_predecessors() -> None:
+    app = Horae("memory://", zone="UTC")
+    target = Target("event", '{"topic":"garden.done","say":"after {horae.previous}"}')
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        first = time.run(app.service.tasks.create(LOCAL, TASK_REQUEST))
+        request = TaskRequest("tell", After((Link(first.id),)), target, payload="{}")
+        time.run(app.service.tasks.create(LOCAL, request))
+        time.travel("1h")
+        events = time.run(read_events(app, EventKind.TASK_TRIGGERED))
+    text = events[-1]["data"]["text"]
+    assert json.loads(text.removeprefix("after "))[0]["name"] == "water the plants"
+
+
+def test_event_of_a_task_that_no_longer_fits_its_input_is_that_of_the_task() -> None:
+    app = Horae("memory://", zone="UTC")
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        task = time.run(app.service.tasks.create(LOCAL, TASK_REQUEST))
+        given = RunInput("merge", json.dumps({"more": "x" * 200_000}))
+        time.run(app.service.tasks.run_now(LOCAL, task.id, given))
+        time.travel("1s")
+        edits = Edits(payload=json.dumps({"text": "y" * 200_000}))
+        time.run(app.service.tasks.edit(LOCAL, task.id, edits))
+        (event,) = time.run(read_events(app, EventKind.TASK_TRIGGERED))
+    assert event["data"]["left_out"] == ["payload"]
+    assert event["data"]["title"] == "water the plants"
 
 
 class FailingJob:

@@ -20,6 +20,7 @@ from horae.model.change import Change
 from horae.model.events.destination import GATHER_TIME, MESSAGE_INTERVAL, Destination
 from horae.model.events.event import EventKind
 from horae.model.events.webhook import RETRY_WAITS, DeliveryState
+from horae.model.placeholders import recognise_template
 from horae.model.policy import DEFAULT_POLICIES, Notify, Policies
 from horae.model.run import Span
 from horae.model.task import Target, Task
@@ -31,7 +32,7 @@ from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.service.service import Service
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Options, TaskRequest
-from horae.testing.factories import NOON, a_run, a_task, an_event
+from horae.testing.factories import NOON, a_new_task, a_run, a_task, an_ended_run, an_event
 from tests.unit.notifiers.message_servers import http_receiver
 from tests.unit.notifiers.recording_notifier import RecordingNotifier
 
@@ -354,6 +355,19 @@ async def test_reminder_arrives_at_once_also_in_quiet_hours() -> None:
         await setup.tell(task, EventKind.TASK_TRIGGERED)
         await setup.dispatcher.step()
         assert [(message.title, message.body) for _, message in setup.notifier.sent] == [("Reminder", "stand up")]
+
+
+async def test_reminder_has_the_placeholders_of_its_run() -> None:
+    async with notice_setup() as setup:
+        await setup.add_destination("me")
+        target = Target("event", json.dumps({"say": "due {horae.planned_local}", "topic": "task.triggered"}))
+        task = recognise_template(a_task(owner="ada", name="stand up", target=target))
+        run = an_ended_run(task)
+        event = an_event(task, run_id=run.id, kind=EventKind.TASK_TRIGGERED)
+        await setup.service.store.add([a_new_task(task)])
+        await setup.service.store.change(task.id, None, lambda _: Change(new_runs=(run,), events=(event,)))
+        await setup.dispatcher.step()
+        assert [message.body for _, message in setup.notifier.sent] == ["due 2026-03-01T12:00:00+00:00"]
 
 
 async def test_reminder_goes_to_the_destinations_of_its_task() -> None:

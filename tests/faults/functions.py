@@ -77,6 +77,37 @@ async def paced(ctx: Context, file: str) -> None:
     lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, [], "end"))
 
 
+async def occupy(ctx: Context) -> None:
+    """Hold the slots of its lanes for a moment."""
+    _write(ctx, "start")
+    await SystemClock().pause(0.03)
+    _write(ctx, "end")
+
+
+async def listen(ctx: Context) -> None:
+    """Hold the slots of its lanes, idle, until it is asked to yield, which is its effect; at most a few seconds."""
+    _write(ctx, "start")
+    ctx.idle()
+    clock = SystemClock()
+    until = clock.steady() + 3
+    while not ctx.yield_requested and clock.steady() < until:
+        await clock.pause(0.01)
+    if ctx.yield_requested:
+        _write(ctx, "effect")
+    _write(ctx, "end")
+
+
+async def check(ctx: Context, state: int | None = None) -> dict[str, object]:
+    """Gate that writes a line when it is asked and one when it opens; in between it waits for the file `check`."""
+    lines, clock = LinkLines(_process_state()[0].links(ctx.task_id)), SystemClock()
+    mark = LinkMark(str(state), ctx.key, ctx.run_id, [])
+    lines.write(mark)
+    while not _is_open("check"):
+        await clock.pause(POLL_SECONDS)
+    lines.write(mark._replace(phase="end"))
+    return {"run": True, "data": ctx.run_id, "state": (state or 0) + 1}
+
+
 async def light(ctx: Context) -> None:
     """Write one effect line without fsync: cheap enough for a hundred thousand runs."""
     _write(ctx, "effect", durably=False)
@@ -140,9 +171,12 @@ def deadly(ctx: Context) -> None:
 def register(app: Horae) -> None:
     app.task(name="note")(note)
     app.task(name="light")(light)
+    app.task(name="check")(check)
     app.task(name="link")(link)
     app.task(name="handle")(handle)
     app.task(name="paced")(paced)
+    app.task(name="occupy")(occupy)
+    app.task(name="listen")(listen)
     app.task(name="awaited")(awaited)
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)

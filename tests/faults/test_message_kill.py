@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Final
-
 import pytest
 
-from horae import Horae
-from tests.faults.client import call_app, from_now
-from tests.faults.ledger import read_links
-from tests.faults.oracle import Series
+from tests.faults.message_kill import kill_around_the_settlement
 from tests.faults.processes import Workers
-from tests.faults.testbed import Testbed, wait_until
-from tests.faults.worker_config import LEASE, Point
-
-CHAT: Final = "chat:1"
-COUNT: Final = 5
-BACK_SECONDS: Final = LEASE + 10
-
-
-async def send_messages(app: Horae) -> str:
-    for place in range(COUNT):
-        await app.messages.send(CHAT, f"message {place}", id=f"{place}")
-    return (await app.schedule("handle", Series(from_now(0.3)).when, {"stream": CHAT})).id
-
-
-async def position(app: Horae) -> int:
-    return max((cursor.number for cursor in (await app.messages.get(CHAT)).cursors), default=0)
-
-
-async def answers(app: Horae) -> list[str]:
-    streams = [each.name for each in await app.messages.streams()]
-    if f"{CHAT}:answers" not in streams:
-        return []
-    return [each.message.text for each in (await app.messages.read(f"{CHAT}:answers")).messages]
+from tests.faults.testbed import Testbed
+from tests.faults.worker_config import Point
 
 
 @pytest.mark.parametrize("point", ["settling", "settled"])
 def test_kill_around_the_settlement_of_a_run_that_handles_messages(
     testbed: Testbed, workers: Workers, point: Point
 ) -> None:
-    task = call_app(testbed, send_messages)
-    worker = workers.ready(point=point)
-    worker.expect(f"at {point}")
-    worker.kill()
-    handled = point == "settled"
-    assert call_app(testbed, position) == (COUNT if handled else 0)
-    assert len(call_app(testbed, answers)) == (COUNT if handled else 0), "answers and cursor commit together"
-    workers.ready()
-    wait_until(lambda: call_app(testbed, position) == COUNT, BACK_SECONDS, "the cursor at the end")
-    assert call_app(testbed, answers) == [f"re: {number}" for number in range(1, COUNT + 1)]
-    lines = read_links(testbed.links(task))
-    times = Counter(line.root for line in lines)
-    assert times == dict.fromkeys(map(str, range(1, COUNT + 1)), 1 if handled else 2)
-    # A run whose end was not recorded is repeated, with the same key: one occurrence handles each message.
-    assert len({line.key for line in lines}) == 1
+    kill_around_the_settlement(testbed, workers, point)

@@ -202,6 +202,7 @@ REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("schedule_task", {"when": "每小时", "do": "喝水", "name": "水"}, "life_too_long"),
     ("pause_task", {"id": "over"}, "task_over"),
     ("run_task_now", {"id": "busy"}, "already_running"),
+    ("run_task_now", {"id": "remaining", "gate_only": True}, "no_gate"),
     ("list_tasks", {"cursor": "zzz"}, "bad_page"),
     ("list_runs", {"cursor": "zzz", "limit": 5}, "bad_page"),
     ("get_task", {"id": "nothing"}, "no_such_task"),

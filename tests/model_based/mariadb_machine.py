@@ -5,14 +5,15 @@ from __future__ import annotations
 from horae.ports.full_store import FullStore
 from horae.stores.mysql import MySQLStore
 from horae.testing.contracts.model_based.machine import StoreMachine
+from horae.testing.contracts.model_based.machine_state import MachineState
 from tests.contract.mariadb_databases import DatabasePool
 from tests.servers.mariadb import MariaDBServer
 
 
-def machine_on(server: MariaDBServer) -> type[StoreMachine]:
+def machine_on(server: MariaDBServer, kind: type[MachineState] = StoreMachine) -> type[MachineState]:
     pool = DatabasePool(server)
 
-    class MariaDBMachine(StoreMachine):
+    class MariaDBMachine(kind):  # type: ignore[misc,valid-type]
         def __init__(self) -> None:
             super().__init__()
             self._url = ""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.model_based.machine import StoreMachine
+from horae.testing.contracts.model_based.machine_state import MachineState
 from tests.contract.postgres_databases import DatabasePool
 from tests.servers.postgres import PostgresServer
 
 
-def machine_on(server: PostgresServer) -> type[StoreMachine]:
+def machine_on(server: PostgresServer, kind: type[MachineState] = StoreMachine) -> type[MachineState]:
     pool = DatabasePool(server)
 
-    class PostgresMachine(StoreMachine):
+    class PostgresMachine(kind):  # type: ignore[misc,valid-type]
         def __init__(self) -> None:
             super().__init__()
             self._url = ""

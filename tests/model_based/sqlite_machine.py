@@ -8,9 +8,11 @@ from tempfile import TemporaryDirectory
 from horae.ports.full_store import FullStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.model_based.machine import StoreMachine
+from horae.testing.contracts.model_based.machine_state import MachineState
+from horae.testing.contracts.model_based.message_machine import MessageMachine
 
 
-class SQLiteMachine(StoreMachine):
+class OnSQLite(MachineState):
     def __init__(self) -> None:
         super().__init__()
         self._folder = TemporaryDirectory()
@@ -25,6 +27,14 @@ class SQLiteMachine(StoreMachine):
     def teardown(self) -> None:
         super().teardown()
         self._folder.cleanup()
+
+
+class SQLiteMachine(OnSQLite, StoreMachine):
+    """Tasks, runs and records."""
+
+
+class SQLiteMessageMachine(OnSQLite, MessageMachine):
+    """Message streams."""
 
 
 async def _opened(path: Path) -> SQLiteStore:

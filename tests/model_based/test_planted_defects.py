@@ -10,12 +10,15 @@ from horae.errors import StoreError
 from horae.ports.full_store import FullStore
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.model_based.machine import StoreMachine
+from horae.testing.contracts.model_based.machine_state import MachineState
+from horae.testing.contracts.model_based.message_machine import MessageMachine
+from tests.contract.defective_messages import MESSAGES_DEFECTS
 
 from .defective_stores import DEFECTS
 
 
-def look_at(kind: type[MemoryStore], examples: int) -> None:
-    class Machine(StoreMachine):
+def look_at(kind: type[MemoryStore], examples: int, base: type[MachineState] = StoreMachine) -> None:
+    class Machine(base):  # type: ignore[misc,valid-type]
         async def open_empty(self) -> FullStore:
             return kind()
 
@@ -38,5 +41,12 @@ def test_a_planted_defect_is_found(kind: type[MemoryStore]) -> None:
         look_at(kind, examples=400)
 
 
-def test_the_measure_measures_itself() -> None:
-    look_at(MemoryStore, examples=5)
+@pytest.mark.parametrize("kind", MESSAGES_DEFECTS, ids=lambda kind: kind.__name__)
+def test_a_planted_defect_of_messages_is_found(kind: type[MemoryStore]) -> None:
+    with pytest.raises((AssertionError, StoreError, KeyError)):
+        look_at(kind, examples=400, base=MessageMachine)
+
+
+@pytest.mark.parametrize("base", [StoreMachine, MessageMachine])
+def test_the_measure_measures_itself(base: type[MachineState]) -> None:
+    look_at(MemoryStore, examples=5, base=base)

@@ -8,12 +8,13 @@ from typing import Final
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from horae.testing.contracts.model_based.message_machine import MessageMachine
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 from tests.sizes import sized
 
 from . import mariadb_machine, postgres_machine
-from .sqlite_machine import SQLiteMachine
+from .sqlite_machine import SQLiteMachine, SQLiteMessageMachine
 
 WANTED: Final = os.environ.get("HORAE_EXAMPLES")
 """A build repeats the same lives; whoever asks for a number of them gets others every time."""
@@ -40,3 +41,17 @@ def test_postgres_answers_as_memory_does(postgres_server: PostgresServer) -> Non
 
 def test_mariadb_answers_as_memory_does(mariadb_server: MariaDBServer) -> None:
     run_state_machine_as_test(mariadb_machine.machine_on(mariadb_server), settings=lives(sized(6, soak=100)))
+
+
+def test_messages_in_sqlite_are_as_in_memory() -> None:
+    run_state_machine_as_test(SQLiteMessageMachine, settings=lives(sized(8, soak=200)))
+
+
+def test_messages_in_postgres_are_as_in_memory(postgres_server: PostgresServer) -> None:
+    machine = postgres_machine.machine_on(postgres_server, MessageMachine)
+    run_state_machine_as_test(machine, settings=lives(sized(3, soak=100)))
+
+
+def test_messages_in_mariadb_are_as_in_memory(mariadb_server: MariaDBServer) -> None:
+    machine = mariadb_machine.machine_on(mariadb_server, MessageMachine)
+    run_state_machine_as_test(machine, settings=lives(sized(3, soak=100)))

@@ -83,6 +83,14 @@ async def test_at_most_once_run_is_counted_when_it_is_started() -> None:
         assert figures.histogram(metric_definitions.RUN_LATENESS).rows[()].sum == pytest.approx(1)
 
 
+async def test_claimed_run_that_ends_without_a_start_is_forgotten() -> None:
+    async with open_observed_store() as (store, figures, _):
+        run = await start_run(store, decide=decide_start(state=RunState.CLAIMED))
+        await store.settle([a_settlement(run)], succeed)
+        assert figures.counter(metric_definitions.STARTS).values[("scheduled",)] == 0
+        assert store._claimed == {}  # type: ignore[attr-defined]
+
+
 async def test_stale_and_repeated_settlements_are_not_counted() -> None:
     async with open_observed_store() as (store, figures, _):
         run = await start_run(store)

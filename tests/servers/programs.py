@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,15 @@ def program(name: str, *, package: str) -> str:
     return found
 
 
+def package_file(path: Path, *, package: str) -> Path:
+    """Return a file of this Debian package that is outside of the folders for programs."""
+    if not path.exists():
+        _install_unless(path.exists, package)
+    if not path.exists():
+        raise ProgramMissing(f"the tests need {path} (Debian has it in the package {package}): install it")
+    return path
+
+
 def account(name: str) -> str | None:
     """Return the account that a server runs under: servers refuse root, and only root can change accounts."""
     return name if os.geteuid() == 0 else None
@@ -52,15 +61,19 @@ def _version(folder: Path) -> float:
 
 
 def _installed(name: str, package: str) -> str | None:
+    _install_unless(lambda: _found(name) is not None, package)
+    return _found(name)
+
+
+def _install_unless(is_there: Callable[[], bool], package: str) -> None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return None
+        return
     with (Path(tempfile.gettempdir()) / "horae-tests-apt.lock").open("w") as lock:
         # Several test processes may need it at once: the first installs it.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _found(name) is None:
+        if not is_there():
             with _no_services():
                 _install(package)
-    return _found(name)
 
 
 def _install(package: str) -> None:

@@ -16,6 +16,7 @@ from tests.simulation.checks.retries import check_retries, check_retries_that_co
 from tests.simulation.checks.start_deadlines import check_start_deadlines
 from tests.simulation.checks.task_history import task_histories
 from tests.simulation.checks.timeline import check_timeline
+from tests.simulation.checks.turns import check_turns
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
 
@@ -34,6 +35,7 @@ _CHECKS = (
     check_order,
     check_start_deadlines,
     check_bounds,
+    check_turns,
 )
 
 

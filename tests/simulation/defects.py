@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import Context
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -25,18 +26,24 @@ from horae.lifecycle import (
     overlap,
     recover,
     settle,
+    start_deadline,
 )
 from horae.lifecycle import pause as pause_module
 from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts
-from horae.model.entry import Entry
+from horae.model.entry import Entry, EntryState
 from horae.model.events.event import Event, EventKind
+from horae.model.lane import LaneUse
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Run, RunState
 from horae.model.task import Task, TaskStatus
 from horae.ports.store import Claim, Claimed
+from horae.schedule import any_of
+from horae.schedule.rules import Rule
+from horae.schedule.union_rule import UnionRule
 from horae.stores.memory.agenda import MemoryAgenda
 from horae.stores.memory.data import Data
+from horae.stores.memory.entries import Entries
 from horae.stores.memory.event_reader import MemoryFeed
 from horae.stores.memory.events import Events
 from horae.stores.memory.queries import MemoryBook
@@ -78,10 +85,66 @@ def _input_is_lost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recover, "retry_entry", retry_entry)
 
 
+def _input_is_lost_at_a_retry(patch: pytest.MonkeyPatch) -> None:
+    def retry_entry(*args: Any, **named: Any) -> Entry:
+        return agenda.retry_entry(*args, **named)._replace(input=None)
+
+    patch.setattr(settle, "retry_entry", retry_entry)
+
+
+def _no_start_deadline_in_lanes(patch: pytest.MonkeyPatch) -> None:
+    """Parked entries are not found at their deadline, and start when their lane has room, however late that is."""
+    is_too_late = start_deadline.is_too_late
+
+    def too_late(task: Task, entry: Entry, now: datetime) -> bool:
+        return task.lane is None and is_too_late(task, entry, now)
+
+    patch.setattr(start_deadline, "_WAITING_STATES", frozenset({EntryState.HELD}))
+    for module in (start_deadline, fire):
+        patch.setattr(module, "is_too_late", too_late)
+
+
+class _EachScheduleCounts(UnionRule):
+    """Instants that two schedules share are two occurrences, a microsecond apart."""
+
+    def __init__(self, parts: Sequence[Rule]) -> None:
+        self.rules = tuple(parts)
+
+    def after(self, instant: int) -> int | None:
+        is_shared = sum(rule.after(instant - 1) == instant for rule in self.rules) > 1
+        return instant + 1 if is_shared else super().after(instant)
+
+    def iterate(self, after: int) -> Iterator[int]:
+        following = self.after(after)
+        while following is not None:
+            yield following
+            following = self.after(following)
+
+    def count(self, after: int, until: int) -> int | None:
+        return sum(1 for _ in takewhile(lambda each: each <= until, self.iterate(after)))
+
+
+def _equal_instants_run_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(any_of, "UnionRule", _EachScheduleCounts)
+
+
 def _lanes_not_counted(patch: pytest.MonkeyPatch) -> None:
     for module in (fire, occurrence):
         patch.setattr(module, "full_lane", lambda _facts, _entry: None)
     patch.setattr(fire, "fast_claim", lambda *_: None)
+
+
+def _turns_not_taken(patch: pytest.MonkeyPatch) -> None:
+    first_parked = Entries.first_parked
+
+    def first_by_priority(self: Entries, lane: str, most: int, _last_owner: str) -> list[Entry]:
+        return self.parked(lane)[: max(0, most)] if most > 0 else first_parked(self, lane, most, "")
+
+    patch.setattr(Entries, "first_parked", first_by_priority)
+
+
+def _newcomers_overtake(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(LaneUse, "is_taken", property(lambda self: self.is_full))
 
 
 def _token_not_checked(patch: pytest.MonkeyPatch) -> None:
@@ -312,6 +375,8 @@ DEFECTS: Final = (
     Defect("retries never count as running", frozenset({"6"}), _retries_never_count),
     Defect("start_within is ignored", frozenset({"start"}), _start_deadline_ignored),
     Defect("lanes are not counted", frozenset({"6"}), _lanes_not_counted),
+    Defect("two turns of one owner in a row", frozenset({"turn"}), _turns_not_taken),
+    Defect("a newcomer overtakes a waiter", frozenset({"turn"}), _newcomers_overtake),
     Defect("a stale token is accepted", frozenset({"5"}), _token_not_checked),
     Defect("an ended run ends again", frozenset({"5", "7"}), _ends_are_not_final),
     Defect("missed instants are dropped", frozenset({"3"}), _missed_are_dropped),
@@ -320,6 +385,9 @@ DEFECTS: Final = (
     Defect("goes on without a lease", frozenset({"1", "6"}), _works_on_without_a_lease),
     Defect("one run handed out twice", frozenset({"1", "6"}), _started_twice),
     Defect("an input is lost with its run", frozenset({"input"}), _input_is_lost),
+    Defect("an input is lost at a retry", frozenset({"input"}), _input_is_lost_at_a_retry),
+    Defect("no start deadline in a lane", frozenset({"start"}), _no_start_deadline_in_lanes),
+    Defect("equal instants of two schedules run twice", frozenset({"3"}), _equal_instants_run_twice),
     Defect("a new key for each attempt", frozenset({"key"}), _new_key_for_each_attempt),
     Defect("an event is not written", frozenset({"7", "11"}), _events_are_lost),
     Defect("a reader of events misses some", frozenset({"11"}), _feed_skips),

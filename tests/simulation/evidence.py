@@ -45,6 +45,8 @@ class Evidence:
     events: tuple[NumberedEvent, ...]
     doubts: tuple[str, ...]
     complaints: tuple[str, ...]
+    lane_problems: tuple[str, ...] = ()
+    """Slots of lanes that were given against the rule of turns; only a watched store knows."""
 
     @cached_property
     def occurrences(self) -> dict[Occurrence, list[Run]]:

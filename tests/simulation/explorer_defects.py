@@ -13,8 +13,9 @@ from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.entry import Entry, EntryKind
-from horae.model.outcome import Settlement
+from horae.model.outcome import Settlement, Skipped
 from horae.model.policy import RetryPolicy
+from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
 from horae.ports.store import Claimed, LeaseRenewal
@@ -86,6 +87,12 @@ def _one_try_too_many(facts: Facts, run: Run, report: Settlement) -> Change:
 def _cancelled_is_tried_again(facts: Facts, run: Run, report: Settlement) -> Change:
     standing = facts.status._replace(state=TaskState.ACTIVE)
     return settle(facts._replace(status=standing), run._replace(cancel=None), report)
+
+
+def _gate_retry_is_lost(facts: Facts, run: Run, report: Settlement) -> Change:
+    change = settle(facts, run, report)
+    is_failing = isinstance(report.outcome, Skipped) and report.outcome.reason is Reason.GATE_FAILED
+    return change._replace(put=()) if is_failing else change
 
 
 # --- a wrong store -----------------------------------------------------------------------------------------------
@@ -193,6 +200,9 @@ class _RecoveryForgetsLinks(RestorableStore):
 
 
 DEFECTS: Final = (
+    Defect("started before its gate", "gate-careful", Rules(asks_first=False), "before its gate was asked", 4),
+    Defect("a run in its gate is forgotten", "gate-careful", Rules(recover=_unstarted_is_forgotten), "queued again", 6),
+    Defect("a failed gate is not asked again", "gate", Rules(settle=_gate_retry_is_lost), "nothing of it", 5),
     Defect("a link is lost at a crash", "chain-careful", Rules(store=_RecoveryForgetsLinks), "of B has 0 outcomes", 7),
     Defect("the token is not looked at", "plain", Rules(store=_Unfenced), "a stale settlement was accepted", 3),
     Defect("what has ended ends again", "plain", Rules(store=_IgnoresEnd), "a stale settlement was accepted", 5),

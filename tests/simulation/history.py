@@ -68,6 +68,14 @@ class TargetCall(NamedTuple):
     payload: str = ""
 
 
+class GateRecord(NamedTuple):
+    """One call of a gate, by run; `answer` is empty until the gate has answered."""
+
+    run_id: str
+    occurrence: str
+    answer: str = ""
+
+
 class ClaimRecord(NamedTuple):
     """A claimed run as the store returned it."""
 
@@ -112,6 +120,7 @@ class History:
         self.faults: Counter[str] = Counter()
         self.actions: list[Action] = []
         self.deeds: list[TargetCall] = []
+        self.gate_calls: list[GateRecord] = []
         self.claims: list[ClaimRecord] = []
         self.writings: list[SettlementRecord] = []
         self.glimpses: list[AgendaSnapshot] = []

@@ -74,7 +74,7 @@ class Node:
         target = SimulatedTarget(self._surroundings, link.who, self._clock, self._history, self._dies(link))
         engine = Engine(
             behind(self._store, link, self._history),
-            {"simulated": target},
+            {"simulated": target, "function": target},
             self._clock,
             self._settings,
             version="0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from horae.lifecycle.chain import LinkDecision, OccurrenceEnd, follow_link
 from horae.model.chain_row import ChainRow, ChainState
 from horae.model.change import Facts, SettleDecision
 from horae.model.outcome import Settlement
+from horae.schedule import After
 from horae.stores import chains
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.agenda import MemoryAgenda
@@ -90,3 +92,16 @@ def test_a_row_that_forgets_that_it_fired_is_found(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(chains, "follow_link", forget)
     assert find_problems()
+
+
+def test_a_join_that_fires_at_each_arrival_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fire_twice(
+        facts: Facts, row: ChainRow | None, end: OccurrenceEnd, awaited: Sequence[str], last: datetime | None
+    ) -> LinkDecision:
+        schedule = facts.task.schedule
+        if isinstance(schedule, After) and schedule.mode == "all":
+            facts, row = facts._replace(task=facts.task._replace(schedule=replace(schedule, mode="any"))), None
+        return follow_link(facts, row, end, awaited or (end.task_id,), last)
+
+    monkeypatch.setattr(chains, "follow_link", fire_twice)
+    assert any(problem.startswith("e has 2 runs") for problem in find_problems())

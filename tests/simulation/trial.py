@@ -8,12 +8,12 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from horae.ports.full_store import FullStore
-from horae.stores.memory import MemoryStore
 from tests.simulation.checker import check
 from tests.simulation.checks.violation import Violation
 from tests.simulation.coverage import Coverage
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Note
+from tests.simulation.watched_store import WatchedStore
 from tests.simulation.world import World
 
 LEAST_HOURS: Final = timedelta(hours=24)
@@ -38,7 +38,7 @@ class Trial(NamedTuple):
 
 def run_seed(
     seed: int,
-    make_store: Callable[[], FullStore] = MemoryStore,
+    make_store: Callable[[], FullStore] = WatchedStore,
     *,
     threaded: bool = False,
     on_note: Callable[[Note], None] = lambda _note: None,

@@ -151,6 +151,7 @@ class World:
             events=await _all_events(store),
             doubts=await store.check(),
             complaints=tuple(self._complaints.heard),
+            lane_problems=tuple(getattr(store, "lane_problems", ())),
         )
         for node in nodes:
             node.retire()

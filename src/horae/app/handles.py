@@ -112,14 +112,17 @@ class TaskHandle:
         input: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the field in every front end
         merge: Mapping[str, Any] | None = None,
         chain: bool = True,
+        gate_only: bool = False,
     ) -> RunHandle:
         """Start one extra run now; the schedule does not move. Without `chain`, its end starts no other task.
+
+        With `gate_only` it asks the gate of the task and does not call its target; the verdict is the result of the run.
 
         `input` are its arguments instead of those of the task; `merge` changes some of these (a merge patch, RFC 7396).
         The task stays as it is, and the retries of the run have the same input.
         """
         given = _make_input(input, merge)
-        name = await self._app.service.tasks.run_now(self._app.who, self.id, given, chain=chain)
+        name = await self._app.service.tasks.run_now(self._app.who, self.id, given, chain=chain, gate_only=gate_only)
         return RunHandle(self._app, self.id, name)
 
     async def skip(self, wanted: int = 1) -> None:

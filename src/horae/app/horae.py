@@ -19,9 +19,10 @@ from ..model.rate import Rate
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
-from ..model.task import TaskPast, TaskState
+from ..model.task import Task, TaskPast, TaskState
 from ..outgoing.signatures import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
+from ..ports.target import RunService
 from ..runtime.service_factory import callback_key
 from ..runtime.stores import mask_url
 from ..service.query.instants import parse_span
@@ -59,6 +60,7 @@ from .lifespan import AppLifespan
 from .listeners import Handler
 from .messages import AppMessages
 from .module_names import function_name
+from .run_service import AppRunService
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence
@@ -271,6 +273,9 @@ class Horae(AppLifespan):
         `rate="100/1s"` allows at most so many starts within any period, None removes the rate. Whichever is not given stays.
         """
         await self.service.lanes.limit(self.who, name, limit, rate=rate)
+
+    def _run_service(self, task: Task) -> RunService:
+        return AppRunService(self, task)
 
     @property
     def messages(self) -> AppMessages:

@@ -20,11 +20,14 @@ from ..engine.process_identity import is_gone
 from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
+from ..model.accounts.stream_quota import stream_quota_of
+from ..model.messages import StreamQuota
 from ..model.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
+from ..model.task import Task
 from ..ports.full_store import FullStore, Wakeup
-from ..ports.target import Target
+from ..ports.target import RunService, Target
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
@@ -35,7 +38,7 @@ from ..runtime.process_settings import (
     read_run_log_bytes,
     read_wake_mode,
 )
-from ..runtime.service_factory import make_service, open_targets
+from ..runtime.service_factory import make_service, open_targets, principal_of_run
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
@@ -279,7 +282,7 @@ class AppLifespan:
             await self.service.outages.record_start(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
                 await store_policy(self.store, self._kinds.settings)
-        self._function_target = FunctionTarget(self.registry)
+        self._function_target = FunctionTarget(self.registry, make_service=self._run_service)
         self._engine = self._make_engine(await self._open_targets(self._function_target))
         self._engine.on_settled = self._on_settled
         self._engine.on_linked = self._wakeup.notify
@@ -292,6 +295,10 @@ class AppLifespan:
 
     def _is_gone(self, home: str) -> bool:
         return is_gone(home) if self._environment is None else self._environment.is_gone(home)
+
+    def _run_service(self, task: Task) -> RunService:
+        """Return the service that acts as the principal of a task's runs; `Horae` implements it."""
+        raise NotImplementedError
 
     async def _declare_all(self) -> None:
         """Create or edit the declared tasks; `Horae` implements it."""
@@ -354,6 +361,7 @@ class AppLifespan:
                 routes=self._supported_routes,
                 labels=self._node_labels(),
                 permit=self.service.fire_rights.check,
+                stream_quota=self._stream_quota,
             )
         return Engine(
             self.store,
@@ -365,7 +373,12 @@ class AppLifespan:
             is_gone=outer.is_gone,
             routes=self._supported_routes,
             permit=self.service.fire_rights.check,
+            stream_quota=self._stream_quota,
         )
+
+    async def _stream_quota(self, task: Task) -> StreamQuota:
+        """Return the limits of the streams of a task's owner."""
+        return stream_quota_of((await principal_of_run(self.service, task)).quotas)
 
     def _node_labels(self) -> LabelPairs:
         """Return the labels of this node: those of the settings, and its name."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from ..lifecycle.explain import Explanation
+from ..model.messages import Cursor, MessagePage, Stream, StreamState
 from ..model.policy import MissedMode
 from ..model.rate import Rate
 from ..model.refusals import refuse
@@ -172,8 +173,62 @@ class BlockingHorae:
     def lane(self, name: str, limit: int | None = None, *, rate: Rate | str | None = "keep") -> None:
         self.call(self.app.lane(name, limit, rate=rate))
 
+    @property
+    def messages(self) -> BlockingMessages:
+        """Message streams: `horae.messages.send("chat:12", "hello")`."""
+        return BlockingMessages(self)
+
     def __repr__(self) -> str:
         return f"<blocking {repr(self.app).removeprefix('<')}"
+
+
+class BlockingMessages:
+    """The methods of `app.messages` without `await`."""
+
+    def __init__(self, horae: BlockingHorae) -> None:
+        self._horae = horae
+
+    def send(  # noqa: PLR0913 - mirrors `AppMessages.send`
+        self,
+        stream: str,
+        text: str,
+        *,
+        sender: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field of a message
+        source: str | None = None,
+        references: Sequence[Any] = (),
+        owner: str | None = None,
+    ) -> int:
+        sending = self._horae.app.messages.send(
+            stream, text, sender=sender, id=id, source=source, references=references, owner=owner
+        )
+        return self._horae.call(sending)
+
+    def read(
+        self, stream: str, *, after: int = 0, limit: int = 50, reader: str | None = None, owner: str | None = None
+    ) -> MessagePage:
+        messages = self._horae.app.messages
+        return self._horae.call(messages.read(stream, after=after, limit=limit, reader=reader, owner=owner))
+
+    def streams(self, *, owner: str | None = None) -> list[Stream]:
+        return self._horae.call(self._horae.app.messages.streams(owner=owner))
+
+    def get(self, stream: str, *, owner: str | None = None) -> StreamState:
+        return self._horae.call(self._horae.app.messages.get(stream, owner=owner))
+
+    def keep(
+        self, stream: str, *, count: int | None = None, age: Duration | None = None, owner: str | None = None
+    ) -> Stream:
+        return self._horae.call(self._horae.app.messages.keep(stream, count=count, age=age, owner=owner))
+
+    def register(self, stream: str, reader: str, *, after: int | None = None, owner: str | None = None) -> Cursor:
+        return self._horae.call(self._horae.app.messages.register(stream, reader, after=after, owner=owner))
+
+    def unregister(self, stream: str, reader: str, *, owner: str | None = None) -> None:
+        self._horae.call(self._horae.app.messages.unregister(stream, reader, owner=owner))
+
+    def delete(self, stream: str, *, owner: str | None = None) -> None:
+        self._horae.call(self._horae.app.messages.delete(stream, owner=owner))
 
 
 class BlockingTask:
@@ -227,12 +282,14 @@ class BlockingTask:
         *,
         input: Mapping[str, Any] | None = None,  # noqa: A002
         merge: Mapping[str, Any] | None = None,
+        gate_only: bool = False,
     ) -> Run | None:
         """Start one extra run now; with `wait`, wait that long for its end and return its last run.
 
-        `input` are its arguments instead of those of the task; `merge` changes some of these.
+        `input` are its arguments instead of those of the task; `merge` changes some of these. With `gate_only` it asks
+        the gate of the task and does not call its target.
         """
-        run: RunHandle = self._horae.call(self._task.run_now(input=input, merge=merge))
+        run: RunHandle = self._horae.call(self._task.run_now(input=input, merge=merge, gate_only=gate_only))
         return None if wait is None else self._horae.call(run.wait(wait))
 
     def edit(

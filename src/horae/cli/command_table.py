@@ -140,13 +140,15 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "events": CommandEntry("commands.runs.runs:events", Message("Read the event log.", "读取事件日志。")),
             "lanes": CommandEntry(
                 "commands.operate.overview:lanes",
-                Message("List lanes and how many runs are in each.", "列出通道及其占用。"),
+                Message(
+                    "List lanes: limit, runs, entries that wait, and idle runs.", "列出通道:上限、运行、等待和空闲。"
+                ),
             ),
             "lane": CommandEntry(
                 "commands.operate.overview:lane",
                 Message(
-                    "Set how many runs of a lane go on at once, or start within a period.",
-                    "设置通道的并发上限或启动速率。",
+                    "Show a lane and what waits in it, or set its limit or rate.",
+                    "查看一个通道及其等待,或设置其上限或速率。",
                 ),
             ),
             "nodes": CommandEntry(

@@ -37,6 +37,8 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "help": "topic text",
     "import": "dry_run new changed same tasks unclear notes over groups runs",
     "lane": "name limit taken rate next_start_at",
+    "lane-detail": "name limit taken rate next_start_at waiting oldest idle runs others queue more",
+    "lane-status": "name limit taken rate next_start_at waiting oldest idle",
     "login": "name server owner admin scopes agent",
     "cursor": "reader number moved",
     "messages": "stream owner after last messages gaps next_after",
@@ -57,7 +59,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "retry-report": "retried refused left dry_run",
     "run": (
         "id task_id task owner state reason because origin root parents planned planned_local zone due attempt started "
-        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error"
+        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error idle"
     ),
     "run-chain": "root links cut",
     "secret": "name owner updated agents",
@@ -80,7 +82,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "up": (
         "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
         "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
-        "first_start console sign_in_link because"
+        "first_start console sign_in_link socket because"
     ),
     "version": "version",
     "view": "name list query owner",
@@ -91,7 +93,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
         "id owner url types note enabled disabled disabled_at failing_since blocked both_until after created "
         "version secret"
     ),
-    "why": "task at verdict sentence reason outage runs fixes",
+    "why": "task at verdict sentence reason outage lane runs fixes",
     "audit-row": "number at action subject owner by actor via request agent detail hash",
     "line": "number run_id at level text",
     "event": "number type at owner task_id run_id detail",
@@ -134,7 +136,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "help": "help",
     "import": "import",
     "lane": "lane",
-    "lanes": "lane",
+    "lanes": "lane-status",
     "login": "login",
     "logs": "line",
     "ls": "task",
@@ -243,6 +245,8 @@ def _schemas(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         return ("planned-run",)
     if command == "failures" and options["retry"] is not None:
         return ("retry-report",)
+    if command == "lane" and options["limit"] is None:
+        return ("lane-detail",)
     if command == "nodes" and options["action"] == "drain":
         return ("nodes-drain",)
     return (_SCHEMA_BY_COMMAND[command],) if command in _SCHEMA_BY_COMMAND else ()

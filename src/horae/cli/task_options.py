@@ -217,10 +217,12 @@ def _parse_gate(text: str) -> dict[str, Any]:
 
 
 def _notify_options(definition: Values) -> dict[str, Any]:
-    """Return the policy `notify`; `--notify-on` or `--notify-text` alone is left for the policy to refuse."""
+    """Return the policy `notify`."""
     to, on, text = definition["notify"], definition["notify_on"], definition["notify_text"]
     if to is None and on is None and text is None:
         return {}
+    if to is None:
+        raise refuse("notify_without_destination")
     if to == "never":
         return {"notify": None}
     parts = {"to": to, "on": on}

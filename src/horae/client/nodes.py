@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..model.accounts.principal import Principal
-from ..model.lane import LaneUse
+from ..model.lane import LaneStatus, LaneUse
 from ..model.rate import RateChange
 from ..ports.store import Node
+from ..service.runs.lanes import LaneDetail
 from ..service.runs.nodes import NodeStatus
 from ..service.runs.overview import Overview
+from ..wire.lanes import read_lane_detail, read_lane_status
 from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
 from .connection import Connection, QueryParameters, path_segment
 from .decode import decode_response
@@ -34,6 +36,15 @@ class RemoteLanes:
     async def all(self, principal: Principal) -> tuple[LaneUse, ...]:
         del principal
         return await _fetch_all(self._connection, "/v1/lanes", read_lane)
+
+    async def statuses(self, principal: Principal) -> tuple[LaneStatus, ...]:
+        del principal
+        return await _fetch_all(self._connection, "/v1/lanes", read_lane_status)
+
+    async def show(self, principal: Principal, name: str, limit: int = 50) -> LaneDetail:
+        del principal
+        response = await self._connection.get(f"/v1/lanes/{path_segment(name)}", [("limit", str(limit))])
+        return await decode_response(self._connection, read_lane_detail, response)
 
     async def limit(
         self, principal: Principal, name: str, limit: int | None = None, *, rate: RateChange | str = "keep"

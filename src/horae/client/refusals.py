@@ -47,9 +47,11 @@ CATALOGUE: Final = RefusalCatalogue(
         "bad_server_address": RefusalEntry(
             InvalidTask,
             "'{server}' is not a server address.",
-            "Write it as https://horae.example.org or http://127.0.0.1:4672, without user, query or fragment.",
+            "Write it as https://horae.example.org or http://127.0.0.1:4672, without user, query or fragment, "
+            "or as unix:/run/horae.sock with the whole path of a socket.",
             "“{server}”不是服务器地址。",
-            "请写成 https://horae.example.org 或 http://127.0.0.1:4672,不含用户、查询或片段。",
+            "请写成 https://horae.example.org 或 http://127.0.0.1:4672,不含用户、查询或片段;"
+            "套接字请写成 unix:/run/horae.sock,使用完整路径。",
         ),
         "plain_http": RefusalEntry(
             NotAllowed,

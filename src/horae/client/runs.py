@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
+from ..model.idle import IdleRun
 from ..model.page import MAX_HTTP_PAGE_SIZE, Page
 from ..model.run import Run
 from ..model.run_input import RunInput
@@ -22,7 +23,7 @@ from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
 from ..wire.planned import read_planned_list
 from ..wire.run_inputs import input_body
-from ..wire.runs import read_explanation, read_line, read_outage, read_run, read_run_chain
+from ..wire.runs import read_explanation, read_idle, read_line, read_outage, read_run, read_run_chain
 from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page
@@ -49,6 +50,10 @@ class RemoteRuns:
     async def get(self, principal: Principal, run_id: str) -> Run:
         del principal
         return await self._decode_run(await self._connection.get(_run_path(run_id)))
+
+    async def idle(self, principal: Principal, run_id: str) -> IdleRun | None:
+        del principal
+        return await decode_response(self._connection, read_idle, await self._connection.get(_run_path(run_id)))
 
     async def chain(self, principal: Principal, run_id: str) -> RunChain:
         del principal

@@ -184,10 +184,17 @@ class RemoteTasks:
         await self._connection.delete(_task_path(task_id), [("force", "true")] if force else ())
 
     async def run_now(
-        self, principal: Principal, task_id: str, given: RunInput | None = None, *, chain: bool = True
+        self,
+        principal: Principal,
+        task_id: str,
+        given: RunInput | None = None,
+        *,
+        chain: bool = True,
+        gate_only: bool = False,
     ) -> str:
         del principal
-        response = await self._connection.post(f"{_task_path(task_id)}/run", _run_body(given, chain=chain) or None)
+        body = _run_body(given, chain=chain) | ({"gate_only": True} if gate_only else {})
+        response = await self._connection.post(f"{_task_path(task_id)}/run", body or None)
         return await decode_response(self._connection, lambda each: str(each["run_id"]), response)
 
     async def backfill(  # noqa: PLR0913 - one argument for each choice of a request

@@ -59,6 +59,8 @@ def object_path(row: AuditRow) -> tuple[str, dict[str, str]] | None:
         return f"/tasks/{row.subject}", {}
     if group == "webhook" and row.action != "webhook.remove":
         return f"/settings/webhooks/{row.subject}", {}
+    if group == "stream" and row.action != "stream.remove":
+        return "/stream", {"name": row.subject, "owner": row.owner}
     if group == "owner":
         return "/settings/owner", {"name": row.subject}
     return (_PAGES[group], {}) if group in _PAGES else None

@@ -164,7 +164,7 @@ def navigation(viewer: Viewer) -> Navigation:
     if viewer.is_simple:
         return Navigation([PageLink("/simple", "simple")], [])
     main = ["tasks", "runs", "calendar"]
-    others = [*(["lanes"] if viewer.is_admin else []), "activity", "approvals", "settings", "simple"]
+    others = [*(["lanes"] if viewer.is_admin else []), "streams", "activity", "approvals", "settings", "simple"]
     return Navigation(
         [PageLink("/", "now"), *(PageLink(f"/{name}", name) for name in main)],
         [PageLink(f"/{name}", name) for name in others],

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Final, get_args
 from ..clock import Clock
 from ..model.events.trace_context import traceparent
 from ..model.gate import NO_DATA, GateVerdict
+from ..model.idle import YieldKind, YieldReason
 from ..model.ids import occurrence_key
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
-from ..model.messages import RunWrites
+from ..model.messages import RunWrites, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import Line
+from ..ports.previous import NO_PREVIOUS
+from .idle_report import IdleReport
 from .journal_writer import RunLogUsage
-from .previous import NO_PREVIOUS
 from .run_messages import RunMessages
+from .run_records import RunRecords
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -31,11 +34,13 @@ LOG: Final = logging.getLogger("horae")
 
 
 class ActiveRun:
-    """Run that this node executes. `heartbeat` and `log` may be called from any thread, everything else on the event loop."""
+    """Run that this node executes. `heartbeat`, `idle` and `log` may be called from any thread, everything else on the event loop."""
 
     __slots__ = (
         "_cancel_actions",
+        "_idle",
         "_messages",
+        "_records",
         "_runner",
         "begun_at",
         "cancelled",
@@ -58,6 +63,8 @@ class ActiveRun:
         self._runner = runner
         self._cancel_actions: list[Callable[[], None]] | None = None
         self._messages: RunMessages | None = None
+        self._records: RunRecords | None = None
+        self._idle: IdleReport | None = None
         self.task = task
         self.run = run
         self.started = started
@@ -118,17 +125,49 @@ class ActiveRun:
 
     @property
     def yield_requested(self) -> bool:
-        return self._runner.is_stopping
+        return self._runner.is_stopping or (self._idle is not None and self._idle.reason is not None)
+
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        if self._runner.is_stopping:
+            return YieldReason(YieldKind.NODE_STOPPING)
+        return None if self._idle is None else self._idle.reason
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        if self._idle is None and idle:
+            self._idle = self._runner.new_idle_report(self)
+        if self._idle is not None:
+            self._idle.declare(self._runner.clock.now() if idle else None)
+
+    def request_yield(self, since: datetime, reason: YieldReason) -> None:
+        """Ask the run to yield, if it is idle since that instant."""
+        if self._idle is not None:
+            self._idle.request_yield(since, reason)
 
     @property
     def messages(self) -> RunMessages:
         if self._messages is None:
-            self._messages = RunMessages(self._runner.message_store, self, self._runner.clock.now)
+            runner = self._runner
+            self._messages = RunMessages(runner.tool_store, self, runner.clock.now, self._load_stream_quota)
         return self._messages
+
+    async def _load_stream_quota(self) -> StreamQuota:
+        return await self._runner.load_stream_quota(self.task)
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether messages are sent with the settlement."""
+        return self._messages is not None and self._messages.staged.has_messages
+
+    @property
+    def records(self) -> RunRecords:
+        if self._records is None:
+            self._records = RunRecords(self._runner.tool_store, self, self.messages.staged)
+        return self._records
 
     def collect_writes(self, now: datetime) -> RunWrites | None:
         """Return the writes that commit with the settlement; None if there are none."""
-        return None if self._messages is None else self._messages.staged.collect(now)
+        return None if self._messages is None else self._messages.collect(now)
 
     def log(self, text: str, level: str = "info") -> None:
         """Write a log line; the writer drops those beyond the bounds of a run."""
@@ -137,6 +176,8 @@ class ActiveRun:
 
     def progress(self, done: float, text: str = "") -> None:
         self.heartbeat()
+        if self._idle is not None:
+            self._idle.declare(None)
         self.log(f"{min(max(done, 0.0), 1.0):.4f} {text}".rstrip(), "progress")
 
     def heartbeat(self) -> None:

@@ -83,6 +83,8 @@ class Dispatcher:
         """Callback: a claim has returned."""
         self.on_cancellation: Callable[[], None] = lambda: None
         """Callback: a claim requested the cancellation of a run, possibly one of this node."""
+        self.on_yield_requests: Callable[[], None] = lambda: None
+        """Callback: a claim asked idle runs to yield, of this node or of others."""
         self.on_unroutable: Callable[[], None] = lambda: None
         """Callback: a due entry has no matching route on this node."""
 
@@ -226,19 +228,20 @@ class Dispatcher:
         return not self._closing and self._lease.is_held and self._lease.node == node
 
     async def _claim(self, claimant: ClaimContext, room: int, queues: frozenset[str] | None = None) -> Claim:
-        cancelling: list[str] = []
-        unroutable: list[str] = []
+        callbacks: dict[Callable[[], None], None] = {}
         rule = _decide_or_defer if self._defer_failures else fire
 
         def decide(facts: Facts, entry: Entry, token: int) -> Change:
             change = rule(facts, entry, token, claimant)
             if change.cancelled:
-                cancelling.append(facts.task.id)
+                callbacks[self.on_cancellation] = None
+            if change.idle_runs:
+                callbacks[self.on_yield_requests] = None
             if facts.task.policies.where and change.put:
                 # The queue of the entry may be new to this node.
                 self._route_check_requested = True
             if change.put and is_route(change.put[0].lane):
-                unroutable.append(facts.task.id)
+                callbacks[self.on_unroutable] = None
             return change
 
         limit = room if self._claim_limit is None else min(room, self._claim_limit)
@@ -256,10 +259,8 @@ class Dispatcher:
             self._defer_failures = True
             raise
         self._retry.succeeded()
-        if cancelling:
-            self.on_cancellation()
-        if unroutable:
-            self.on_unroutable()
+        for call in callbacks:
+            call()
         return claim
 
 

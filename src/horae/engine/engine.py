@@ -13,10 +13,14 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import StoreError
+from ..model.idle import YieldRequest
 from ..model.ids import ENTROPY_BYTES, make_id
+from ..model.messages import StreamQuota
 from ..model.node_labels import LabelPairs
 from ..model.reason import Reason
+from ..model.task import Task
 from ..ports.full_store import FullStore
+from ..ports.previous import load_previous
 from ..ports.store import CancelRequest, Node
 from ..ports.target import Target
 from ..store_retry import restart_on_error
@@ -28,7 +32,6 @@ from .gate_call import load_gate_state
 from .janitor import Janitor
 from .journal_writer import JournalWriter
 from .keeper import KeeperCallbacks, Lease, LeaseKeeper, LeaseThread
-from .previous import load_previous
 from .process_identity import is_gone, own_home
 from .releaser import LostClaims, Releaser
 from .runner import Permit, Runner, permit_all
@@ -58,6 +61,7 @@ class Engine:
         labels: LabelPairs | None = None,
         entropy: Callable[[int], bytes] = os.urandom,
         permit: Permit = permit_all,
+        stream_quota: Callable[[Task], Awaitable[StreamQuota]] | None = None,
     ) -> None:
         self._store = store
         clock = self._clock = CorrectedClock(clock)
@@ -75,6 +79,8 @@ class Engine:
         self.journal_writer = JournalWriter(store, clock, settings.run_log_bytes)
         self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
+        if stream_quota is not None:
+            self.runner.load_stream_quota = stream_quota
         self.runner.load_previous = partial(load_previous, store)
         self.runner.load_gate_state = partial(load_gate_state, store)
         self.releaser = Releaser(store, self.wake_timer, clock)
@@ -106,10 +112,11 @@ class Engine:
         if settings.report_delays:
             self.settler.on_recorded = self.delay_reporter.add
         self.dispatcher.on_cancellation = self._request_cancellations
+        self.dispatcher.on_yield_requests = self._forward_yield_requests
         self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self.on_linked: Callable[[], None] = lambda: None
-        """Callback: a settlement may have started tasks that other nodes can run."""
+        """Callback: a settlement may have started tasks that other nodes can run, or a claim asked a run on one to yield."""
         self.settler.on_linked = self._after_linked_settlement
         self.settler.on_queued = self.dispatcher.request_route_check
         self._actors: dict[str, asyncio.Task[None]] = {}
@@ -303,6 +310,7 @@ class Engine:
             on_recovered=lambda: call(self.wake_timer.notify),
             on_clock_set_back=lambda by: call(self.clock_follower.report_step, by),
             on_draining=lambda draining: call(self._on_drain_order, draining),
+            on_yield_requests=lambda requests: call(self._on_yield_requests, requests),
         )
         return LeaseKeeper(
             self._store,
@@ -351,6 +359,15 @@ class Engine:
     def _on_cancel_requests(self, requests: tuple[CancelRequest, ...]) -> None:
         for request in requests:
             self.runner.request_end(request.run_id, request.reason)
+
+    def _on_yield_requests(self, requests: tuple[YieldRequest, ...]) -> None:
+        for request in requests:
+            self.runner.request_yield(request.run_id, request.since, request.reason)
+
+    def _forward_yield_requests(self) -> None:
+        """Have this node and the others renew their leases: a claim asked an idle run to yield, on whatever node it is."""
+        self._request_cancellations()
+        self.on_linked()
 
     def _after_settlement(self, tasks: Collection[str]) -> None:
         self.runner.notify_room()

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ..model.gate import GATE_STATE_KIND, NO_DATA, Gate, GateVerdict, NoVerdictError, read_verdict
+from ..model.idle import YieldReason
 from ..model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
 from ..model.placeholders import TemplateTask, fill_placeholders, recognise_template
 from ..model.record import Record
@@ -19,6 +20,7 @@ from ..ports.records import Records
 if TYPE_CHECKING:
     from .active_run import ActiveRun
     from .run_messages import RunMessages
+    from .run_records import RunRecords
 
 _CUT: Final = "…"
 
@@ -66,6 +68,10 @@ class GateCall:
         return self._active.messages
 
     @property
+    def records(self) -> RunRecords:
+        return self._active.records
+
+    @property
     def deadline(self) -> datetime:
         return self._active.deadline
 
@@ -77,6 +83,10 @@ class GateCall:
     def yield_requested(self) -> bool:
         return self._active.yield_requested
 
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        return self._active.yield_reason
+
     def log(self, text: str, level: str = "info") -> None:
         self._active.log(text, level)
 
@@ -85,6 +95,9 @@ class GateCall:
 
     def heartbeat(self) -> None:
         """Do nothing: the gate has its own timeout."""
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        """Do nothing: only a run is idle."""
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         self._active.on_cancel(action)

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import recover
+from ..model.idle import YieldRequest
 from ..ports.store import Agenda, CancelRequest, LeaseRenewal, Node, Terms
 from ..store_retry import StoreRetry
 from .store_clock import CorrectedClock
@@ -75,6 +76,7 @@ class KeeperCallbacks:
     """The wall clock went back by this much since the last renewal."""
     on_draining: Callable[[bool], None] = lambda _draining: None
     """Whether this node is ordered to claim nothing more; called when that changes."""
+    on_yield_requests: Callable[[tuple[YieldRequest, ...]], None] = lambda _requests: None
 
 
 class LeaseKeeper:
@@ -123,7 +125,7 @@ class LeaseKeeper:
         self._next_renewal = sent_at
 
     def request_renewal(self) -> None:
-        """Renew soon, because a run may have been cancelled."""
+        """Renew soon, because a run may have been cancelled or asked to yield."""
         self._renewal_requested = True
         self._wake.set()
 
@@ -199,6 +201,8 @@ class LeaseKeeper:
     def _apply_renewal(self, renewal: LeaseRenewal) -> None:
         if renewal.cancel_requests:
             self._signals.on_cancel_requests(renewal.cancel_requests)
+        if renewal.yield_requests:
+            self._signals.on_yield_requests(renewal.yield_requests)
         if renewal.draining is not self._draining:
             self._draining = renewal.draining
             self._signals.on_draining(self._draining)

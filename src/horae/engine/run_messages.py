@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from ..errors import StoreError
 from ..model.message_refusals import refuse
 from ..model.messages import (
+    DEFAULT_QUOTA,
     RUN_MESSAGES,
     RUN_SOURCE,
     CursorMove,
     MessagePage,
     NewMessage,
     RunWrites,
+    StreamQuota,
     check_message,
     check_reader,
     check_stream_name,
@@ -25,6 +29,8 @@ from ..model.record import RecordWrite
 from ..model.run import Run
 from ..ports.messages import Messages
 from ..ports.target import DEFAULT_READER
+
+LOG: Final = logging.getLogger("horae")
 
 
 class RunContext(Protocol):
@@ -41,15 +47,18 @@ class StagedWrites:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._records: list[RecordWrite] = []
+        self._records: dict[tuple[str, str], RecordWrite] = {}
         self._messages: list[NewMessage] = []
         self._acknowledged: dict[tuple[str, str], set[int]] = {}
         self.sent = 0
         """Messages that the run has sent, committed ones too."""
+        self.commits = 0
+        """Progress writes that are committed."""
 
     def add_records(self, records: Sequence[RecordWrite]) -> None:
+        """Add records; a later write of the same record replaces one that is not committed yet."""
         with self._lock:
-            self._records += records
+            self._records |= {(write.record.kind, write.record.key): write for write in records}
 
     def add_message(self, build: Callable[[int], NewMessage]) -> None:
         """Add the message that `build` returns for its place among the messages of the run."""
@@ -65,6 +74,10 @@ class StagedWrites:
         with self._lock:
             self._acknowledged.setdefault((stream, reader), set()).update(numbers)
 
+    @property
+    def has_messages(self) -> bool:
+        return bool(self._messages)
+
     def collect(self, now: datetime) -> RunWrites | None:
         """Return all writes, None if there are none; acknowledged numbers stay, as later ones may close a hole."""
         with self._lock:
@@ -74,13 +87,14 @@ class StagedWrites:
             )
             if not (self._records or self._messages or moves):
                 return None
-            return RunWrites(tuple(self._records), tuple(self._messages), moves)
+            return RunWrites(tuple(self._records.values()), tuple(self._messages), moves)
 
     def discard(self, writes: RunWrites) -> None:
         """Forget records and messages that are committed."""
         with self._lock:
-            del self._records[: len(writes.records)]
+            self._records = {key: write for key, write in self._records.items() if write not in writes.records}
             del self._messages[: len(writes.messages)]
+            self.commits += 1
 
 
 def _ranges(numbers: set[int]) -> tuple[tuple[int, int], ...]:
@@ -96,20 +110,47 @@ def _ranges(numbers: set[int]) -> tuple[tuple[int, int], ...]:
 class RunMessages:
     """Implements `ports/target.py` RunMessages for one run; built on first use."""
 
-    def __init__(self, store: Messages, run: RunContext, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Messages,
+        run: RunContext,
+        now: Callable[[], datetime],
+        load_quota: Callable[[], Awaitable[StreamQuota]] | None = None,
+    ) -> None:
         self._store = store
         self._run = run
         self._now = now
+        self._load_quota = load_quota
+        self._quota: StreamQuota | None = None
         self.staged = StagedWrites()
+
+    async def load_quota(self) -> StreamQuota:
+        """Return the limits of the owner's streams, read once for each run."""
+        if self._quota is None:
+            try:
+                self._quota = DEFAULT_QUOTA if self._load_quota is None else await self._load_quota()
+            except StoreError as error:  # the settlement is tried again until the store answers
+                LOG.warning("the quotas of %s cannot be read, the usual ones count: %s", self._run.run.owner, error)
+                return DEFAULT_QUOTA
+        return self._quota
+
+    def collect(self, now: datetime) -> RunWrites | None:
+        """Return all writes with the quota that was read; None if there are none."""
+        writes = self.staged.collect(now)
+        return writes if writes is None or self._quota is None else writes._replace(quota=self._quota)
 
     async def read(
         self, stream: str, *, reader: str = DEFAULT_READER, after: int | None = None, limit: int = 50
     ) -> MessagePage:
         owner, name = self._run.run.owner, check_stream_name(stream)
-        if after is None:
-            cursor = await self._store.register_reader(owner, name, check_reader(reader), 0, self._now())
-            after = 0 if cursor is None else cursor.number
-        page = await self._store.read_messages(owner, name, after, limit)
+        if after is not None:
+            page = await self._store.read_messages(owner, name, after, limit)
+        else:
+            page = await self._store.read_messages(owner, name, 0, limit, check_reader(reader))
+            if page is None:  # reading alone writes nothing: the reader is registered by its first read
+                quota = await self.load_quota()
+                await self._store.register_reader(owner, name, reader, 0, self._now(), quota=quota)
+                page = await self._store.read_messages(owner, name, 0, limit, reader)
         if page is None:
             raise refuse("no_such_stream", name=name)
         return page
@@ -139,7 +180,9 @@ class RunMessages:
         self.staged.add_records(records)
 
     async def commit(self) -> None:
-        writes = self.staged.collect(self._now())
+        if self.staged.has_messages:
+            await self.load_quota()
+        writes = self.collect(self._now())
         if writes is None:
             return
         check_writes(writes)

@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
 from ..model.accounts.account import agent_of
-from ..model.effective_payload import with_input
+from ..model.effective_payload import task_of_run
 from ..model.gate import Gate, GateVerdict
+from ..model.idle import YieldReason
 from ..model.limits import NOTE_CHARACTERS, to_storable
+from ..model.messages import DEFAULT_QUOTA, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
-from ..model.placeholders import TemplateTask, fill_placeholders
+from ..model.placeholders import TemplateTask
 from ..model.reason import Reason
 from ..model.record import Record
 from ..model.run import Run, RunState
-from ..model.run_input import RunInput
+from ..model.run_input import RunInput, is_gate_check
 from ..model.task import Task
 from ..ports.messages import Messages
+from ..ports.previous import NO_PREVIOUS
+from ..ports.records import Records
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .active_run import (
@@ -34,8 +39,8 @@ from .active_run import (
     unknown_target_outcome,
 )
 from .gate_call import GateCall, GateFailedError, verdict_of_outcome
+from .idle_report import IdleReport
 from .journal_writer import JournalWriter
-from .previous import NO_PREVIOUS
 from .settler import Settler
 
 LOG: Final = logging.getLogger("horae")
@@ -51,6 +56,10 @@ async def _load_no_state(_run: Run) -> Record | None:
     return None
 
 
+async def _load_no_quota(_task: Task) -> StreamQuota:
+    return DEFAULT_QUOTA
+
+
 async def permit_all(_task: Task, _given: RunInput | None) -> Outcome | None:
     return None
 
@@ -59,7 +68,11 @@ FAILURE_LOG: Final = logging.getLogger("horae.runs")
 """Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
-class RunnerStore(Agenda, Messages, Protocol):
+class ToolStore(Messages, Records, Protocol):
+    """Store interface of the messages and records of a run."""
+
+
+class RunnerStore(Agenda, ToolStore, Protocol):
     """Store interface of the runner."""
 
 
@@ -80,9 +93,11 @@ class Runner:
         """Reads the results of the predecessors of a chained run."""
         self.load_gate_state: Callable[[Run], Awaitable[Record | None]] = _load_no_state
         """Reads the state of the gate of a run's task."""
+        self.load_stream_quota: Callable[[Task], Awaitable[StreamQuota]] = _load_no_quota
+        """Reads the limits of the streams of a task's owner, for runs that send messages or register readers."""
         self.is_stopping = False
         self._store = store
-        self.message_store: Messages = store
+        self.tool_store: ToolStore = store
         self._targets = targets
         self._settler = settler
         self._capacity = capacity
@@ -128,7 +143,7 @@ class Runner:
             self.on_room()
 
     def execute(self, claims: Sequence[Claimed]) -> None:
-        """Start all claimed runs now; for `at_most_once` the start is committed first."""
+        """Start all claimed runs now; for `at_most_once` the start is committed first, or when the gate is open."""
         if not claims:
             return
         self._idle.clear()
@@ -136,7 +151,7 @@ class Runner:
         to_commit: list[ActiveRun] = []
         for task, run in claims:
             active = self._active[run.id] = ActiveRun(self, task, run, now, steady)
-            if run.state is RunState.CLAIMED:
+            if run.state is RunState.CLAIMED and task.policies.gate is None:
                 to_commit.append(active)
             else:
                 self._start_job(active)
@@ -150,6 +165,15 @@ class Runner:
         active = self._active.get(run_id)
         if active is not None and active.end_reason is None:
             active.request_end(reason)
+
+    def request_yield(self, run_id: str, since: datetime, reason: YieldReason) -> None:
+        """Ask an active run that is idle since that instant to yield. Requests are repeated with every renewal."""
+        active = self._active.get(run_id)
+        if active is not None:
+            active.request_yield(since, reason)
+
+    def new_idle_report(self, active: ActiveRun) -> IdleReport:
+        return IdleReport(self._store, self.clock, active, lambda: self._active.get(active.run.id) is active)
 
     async def wait_idle(self) -> None:
         """Wait until no run is active."""
@@ -167,8 +191,7 @@ class Runner:
             if active.job is None:
                 self.release([active.claim])
             else:
-                self._abandoned[active.run.id] = active
-                self._no_abandoned.clear()
+                self._add_abandoned(active)
 
     def discard_all(self) -> None:
         """Drop all runs like a process that dies: nothing is settled or released."""
@@ -194,6 +217,10 @@ class Runner:
         self._idle.set()
         self.notify_room()
         return runs
+
+    def _add_abandoned(self, active: ActiveRun) -> None:
+        self._abandoned[active.run.id] = active
+        self._no_abandoned.clear()
 
     def _release(self, active: ActiveRun) -> None:
         if self._abandoned.pop(active.run.id, None) is not None:
@@ -231,6 +258,8 @@ class Runner:
         outcome = await self._execute(active)
         if active.log_usage.lines:
             await self.journal_writer.flush()
+        if active.has_messages:
+            await active.messages.load_quota()
         self._settle(active, outcome)
 
     async def _execute(self, active: ActiveRun) -> Outcome:
@@ -246,7 +275,8 @@ class Runner:
             if outcome is None:
                 outcome = await target.execute(active)
         except GateFailedError as failure:
-            return Skipped(to_storable(str(failure), NOTE_CHARACTERS), Reason.GATE_FAILED)
+            reason = Reason.GATE_CHECKED if is_gate_check(active.run.input) else Reason.GATE_FAILED
+            return Skipped(to_storable(str(failure), NOTE_CHARACTERS), reason)
         except asyncio.CancelledError:
             return cancelled_outcome(active)
         except GeneratorExit:  # the loop itself goes down
@@ -267,25 +297,54 @@ class Runner:
             active.previous = await self.load_previous(run)
         if outcome is None and (run.input is not None or task.__class__ is TemplateTask):
             outcome = _make_payload(active)
-        if outcome is None and task.policies.gate is not None:
-            outcome = await self._pass_gate(active, task.policies.gate)
+        gate = task.policies.gate
+        if outcome is None and is_gate_check(run.input):
+            outcome = await self._check_gate(active, gate)
+        elif outcome is None and gate is not None:
+            outcome = await self._pass_gate(active, gate)
         return outcome
 
+    async def _check_gate(self, active: ActiveRun, gate: Gate | None) -> Outcome:
+        """Call the gate for its verdict alone; the target is not called."""
+        if gate is None:
+            return Skipped("the task has no gate any more", Reason.GATE_CHECKED)
+        active.verdict = await self._ask_gate(active, gate)
+        return Skipped(active.verdict.reason, Reason.GATE_CHECKED)
+
     async def _pass_gate(self, active: ActiveRun, gate: Gate) -> Outcome | None:
-        """Call the gate, or take the verdict that an earlier attempt has kept; None if it is open."""
+        """Ask the gate; None if it is open. Under `at_most_once` the start is committed then, before the target is called."""
+        active.verdict = await self._ask_gate(active, gate)
+        active.gate = active.verdict.data
+        if not active.verdict.is_open:
+            return Skipped(active.verdict.reason, Reason.GATE_CLOSED)
+        return await self._commit_start(active) if active.run.state is RunState.CLAIMED else None
+
+    async def _commit_start(self, active: ActiveRun) -> Outcome | None:
+        """Commit the start of one run whose gate is open; the outcome, if it must not go on."""
+        try:
+            started = await self._store.start([active.claim], active.started)
+        except Exception as error:  # noqa: BLE001 - after any error it is unknown whether the start was written
+            LOG.warning("the run %s could not be started, and is handed back: %s", active.run.id, error)
+            if self._remove_active(active):
+                self._add_abandoned(active)
+                self.notify_room()
+            return Cancelled()
+        return None if active.run.id in started and active.end_reason is None else Cancelled()
+
+    async def _ask_gate(self, active: ActiveRun, gate: Gate) -> GateVerdict:
+        """Call the gate, or take the verdict that an earlier attempt has kept."""
+        kept = None if active.run.input is None or active.run.input.gate is None else active.run.input.gate.verdict
+        if kept is not None and (kept.state is None or not gate.state):
+            return kept._replace(state=None)
         try:
             record = await self.load_gate_state(active.run) if gate.state else None
         except StoreError as error:
             raise GateFailedError(f"its state cannot be read: {error}") from error
-        version = None if record is None else record.version
-        kept = None if active.run.input is None or active.run.input.gate is None else active.run.input.gate.verdict
-        if kept is not None:
-            # A state that is older than the stored one is dropped.
-            active.verdict = kept if gate.state and kept.version == version else kept._replace(state=None)
-        else:
-            active.verdict = await self._call_gate(active, gate, record)
-        active.gate = active.verdict.data
-        return None if active.verdict.is_open else Skipped(active.verdict.reason, Reason.GATE_CLOSED)
+        if kept is None:
+            return await self._call_gate(active, gate, record)
+        # A state that is older than the stored one is dropped.
+        is_current = kept.version == (None if record is None else record.version)
+        return kept if is_current else kept._replace(state=None)
 
     async def _call_gate(self, active: ActiveRun, gate: Gate, record: Record | None) -> GateVerdict:
         target = self._targets.get(gate.kind)
@@ -354,11 +413,8 @@ def _late_gate_text(gate: Gate) -> str:
 def _make_payload(active: ActiveRun) -> Outcome | None:
     """Give the task the input and the placeholders' values of this run; return the outcome where that is not possible."""
     try:
-        if active.run.input is not None:
-            active.task = with_input(active.task, active.run.input)
-        if active.task.__class__ is TemplateTask:
-            previous = None if active.run.chain is None else active.previous
-            active.task = fill_placeholders(active.task, active.run, active.key, previous)
+        previous = None if active.run.chain is None else active.previous
+        active.task = task_of_run(active.task, active.run, previous)
     except Refusal as refusal:
         return Failed(str(refusal), permanent=True, reason=Reason.NOT_CALLED)
     except RecursionError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import Refusal
+from ..model.gate import Gate
 from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.run import RunState
 from ..schedule import Every
@@ -127,6 +128,8 @@ _GROUPS: Final = "registered_groups"
 _RUN_STATES: Final = {"success": RunState.SUCCEEDED, "error": RunState.FAILED}
 # NanoClaw stops a container after half an hour without output.
 _OPTIONS: Final = Options(timeout=timedelta(minutes=30))
+_SHELL: Final = "bash"
+_SCRIPT_TIMEOUT: Final = timedelta(seconds=30)
 _NO_COLUMN: Final = object()
 _COMPLETED: Final = "completed"
 
@@ -206,6 +209,9 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
         notes += (note("nanoclaw_next_run", instant=row["next_run"]),)
     if folders is not None and folder not in folders:
         notes += (note("nanoclaw_no_group", folder=folder),)
+    script = read_optional_text(row, "script")
+    if script is not None:
+        notes += (note("nanoclaw_script", shell=_SHELL),)
     request = TaskRequest(
         name=make_title(prompt, source),
         when=translation.schedule,
@@ -214,7 +220,6 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
             group=folder,
             chat=read_required_text(row, "chat_jid"),
             context_mode=mode,
-            script=read_optional_text(row, "script"),
         ),
         payload=encode_json({"prompt": prompt}),
         owner=f"group:{folder}",
@@ -222,10 +227,16 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Im
         zone=zone,
         lane=f"group:{folder}",
         labels={"source": SYSTEM},
-        options=_OPTIONS,
+        options=_OPTIONS if script is None else _OPTIONS._replace(gate=_script_gate(script)),
         past=past,
     )
     return ImportedTask(request, paused, source, notes)
+
+
+def _script_gate(script: str) -> Gate:
+    """The gate of a task's script: its last line has `wakeAgent` and `data`, which a gate may answer with; it has no state."""
+    spec = target("command", argv=[_SHELL, "-c", script]).spec
+    return Gate("command", spec, timeout=_SCRIPT_TIMEOUT, state=False)
 
 
 def _paused_state(row: Row) -> tuple[bool, tuple[Note, ...]]:

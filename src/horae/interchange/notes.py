@@ -102,6 +102,10 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "The group '{folder}' is not registered in this file: register it before the task runs.",
         "此文件中没有注册群组“{folder}”:请在任务执行之前注册它。",
     ),
+    "nanoclaw_script": (
+        "Its script is a gate: {shell} runs it on the node, not in a container, and the operator has to allow that program.",
+        "它的脚本成为门控:由节点上的 {shell} 执行,而不是在容器中;运维人员须允许该程序。",
+    ),
     "nanoclaw_completed": (
         "{count} completed tasks are not taken over; their runs are in the history.",
         "{count} 个已完成的任务不接管;它们的运行保留在历史中。",
@@ -148,8 +152,16 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "“{kind}”类型的计划等待的是事件而不是时间;这里没有这种计划。",
     ),
     "openclaw_trigger": (
-        "It has a condition trigger: a script decides whether it runs. Without it, it would run every time.",
-        "它带有条件触发器:由脚本决定是否执行。没有它,每次都会执行。",
+        "Its condition trigger is a gate: {program} runs it, with no tool of OpenClaw but exec; the operator has to allow it.",
+        "它的条件触发器成为门控:由 {program} 执行,OpenClaw 的工具中只有 exec 可用;运维人员须允许该程序。",
+    ),
+    "openclaw_trigger_once": (
+        "There it was switched off after its first success; here the gate stays closed then, and the task stays active.",
+        "它在那边首次成功后即停用;在这里此后门控保持关闭,任务仍为活动状态。",
+    ),
+    "openclaw_trigger_tools": (
+        "Its condition trigger needs '{tool}' of OpenClaw, which is not available elsewhere. Without it, it would run every time.",
+        "它的条件触发器需要 OpenClaw 的“{tool}”,在别处不可用。没有它,每次都会执行。",
     ),
     "openclaw_script": (
         "Its script needs the tools of OpenClaw's own agent, and runs nowhere else.",

@@ -50,6 +50,7 @@ from .import_result import (
 )
 from .notes import note
 from .openclaw_payload import SCRIPT_KIND, ParsedPayload, read_payload
+from .openclaw_trigger import read_trigger, unsupported_trigger
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
 
@@ -108,7 +109,17 @@ _DEFAULT_AGENT: Final = "main"
 _KNOWN_KEYS: Final = frozenset(
     {
         *("id", "jobId", "agentId", "name", "displayName", "description", "enabled", "deleteAfterRun", "schedule"),
-        *("createdAtMs", "updatedAtMs", "sessionTarget", "sessionKey", "wakeMode", "payload", "delivery", "state"),
+        *(
+            "createdAtMs",
+            "updatedAtMs",
+            "sessionTarget",
+            "sessionKey",
+            "wakeMode",
+            "payload",
+            "delivery",
+            "state",
+            "trigger",
+        ),
     }
 )
 _MAX_PLANNED_MS: Final = 4_102_444_800_000
@@ -181,6 +192,7 @@ def _read_job(job: Any, source: str, zone: str, history: list[PastRun]) -> Impor
     agent = read_folder("agentId", read_optional_text(job, "agentId") or _DEFAULT_AGENT)
     schedule, schedule_notes = read_schedule(job, zone)
     work = read_payload(job, agent)
+    gate, gate_notes = read_trigger(job)
     request = TaskRequest(
         name=make_title(_job_name(job) or work.text, source),
         when=schedule,
@@ -191,11 +203,11 @@ def _read_job(job: Any, source: str, zone: str, history: list[PastRun]) -> Impor
         zone=zone,
         lane=f"group:{agent}" if work.target.kind == "agent" else None,
         labels=_job_labels(job),
-        options=work.options,
+        options=work.options._replace(gate=gate),
     )
     history += _read_last_run(job, key)
     request = request._replace(past=past_of_source(schedule, _created_of(job), _last_end_of(history)))
-    notes = (*schedule_notes, *work.notes, *_ignored_notes(job, work))
+    notes = (*schedule_notes, *work.notes, *gate_notes, *_ignored_notes(job, work))
     return ImportedTask(request, not read_flag(job, "enabled", default=True), source, notes)
 
 
@@ -204,9 +216,9 @@ def _unsupported_reason(job: Fields) -> Note | None:
     kind = read_optional_mapping(job, "schedule").get("kind")
     if kind in EVENT_KINDS:
         return note("openclaw_event_schedule", kind=kind)
-    if job.get("trigger") is not None:
-        return note("openclaw_trigger")
-    return note("openclaw_script") if read_optional_mapping(job, "payload").get("kind") == SCRIPT_KIND else None
+    if read_optional_mapping(job, "payload").get("kind") == SCRIPT_KIND:
+        return note("openclaw_script")
+    return unsupported_trigger(job)
 
 
 def _job_id(job: Fields) -> str:

@@ -168,4 +168,5 @@ def lose_predecessor(facts: Facts, deleted: Task, now: datetime) -> Change:
     """Pause an active task whose predecessor was deleted; a paused one keeps its cause."""
     if facts.status.state is not TaskState.ACTIVE:
         return NOTHING
-    return pause(facts, now, cause=PauseCause.PREDECESSOR_DELETED, note=shorten(deleted.name, NOTE_CHARACTERS))
+    note = shorten(f"predecessor deleted: {deleted.name}", NOTE_CHARACTERS)
+    return pause(facts, now, cause=PauseCause.PREDECESSOR_DELETED, note=note)

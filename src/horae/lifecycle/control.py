@@ -10,6 +10,7 @@ from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState, slot_for
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number
+from ..model.gate import GateProgress
 from ..model.ids import run_id
 from ..model.origin import NO_SUCCESSORS
 from ..model.outcome import Cancelled, Settlement
@@ -17,7 +18,7 @@ from ..model.policy import MissedMode, Overlap
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import RunInput, with_gate
+from ..model.run_input import RunInput, is_gate_check, with_gate
 from ..model.task import NEW_TASK_STATUS, OPEN_STATES, Pause, PauseCause, TaskState
 from .agenda import retry_entry
 from .conclude import conclude
@@ -124,6 +125,20 @@ def run_now(facts: Facts, now: datetime, given: RunInput | None = None, *, fires
 
     With `fires` False its end starts no successor.
     """
+    return _add_manual_entry(facts, now, given, fires=fires)
+
+
+def check_gate(facts: Facts, now: datetime, given: RunInput | None = None) -> Change:
+    """Add one manual occurrence that asks the gate, with this input, and does not call the target.
+
+    It changes neither the status of the task nor the state of the gate, waits for no other run, and starts no successor.
+    """
+    if facts.task.policies.gate is None:
+        raise refuse("no_gate", id=facts.task.id, name=facts.task.name)
+    return _add_manual_entry(facts, now, with_gate(given, GateProgress(only=True)), fires=False)
+
+
+def _add_manual_entry(facts: Facts, now: datetime, given: RunInput | None, *, fires: bool) -> Change:
     task, planned = facts.task, now
     if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
@@ -145,7 +160,7 @@ def run_now(facts: Facts, now: datetime, given: RunInput | None = None, *, fires
     )
     if must_wait(facts, request) and decide_overlap(facts, request) is OverlapAction.SKIP:
         raise _already_running(facts)
-    _check_other_requests(facts)
+    _check_other_requests(facts, request)
     return Change(put=(request if fires else request._replace(chain=NO_SUCCESSORS),))
 
 
@@ -158,10 +173,16 @@ def _already_running(facts: Facts) -> Refusal:
     return refuse("retry_waiting", id=name, attempt=retry.attempt, at=f"{retry.due:%Y-%m-%d %H:%M:%S}Z")
 
 
-def _check_other_requests(facts: Facts) -> None:
-    """Refuse a request that the overlap policy would skip: those that wait come due together when a node starts them."""
-    most = _MAX_OTHER_REQUESTS.get(facts.task.policies.overlap)
-    waiting = [entry for entry in facts.entries if entry.kind is EntryKind.MANUAL]
+def _check_other_requests(facts: Facts, request: Entry) -> None:
+    """Refuse a request that the overlap policy would skip: those that wait come due together when a node starts them.
+
+    One check of the gate may wait; it is no hindrance to other requests.
+    """
+    is_check = is_gate_check(request.input)
+    most = 0 if is_check else _MAX_OTHER_REQUESTS.get(facts.task.policies.overlap)
+    waiting = [
+        each for each in facts.entries if each.kind is EntryKind.MANUAL and is_gate_check(each.input) is is_check
+    ]
     if most is not None and len(waiting) > most:
         entry = waiting[-1]
         name = run_id(facts.task.id, entry.origin, entry.planned, entry.attempt)
@@ -217,6 +238,8 @@ def request_retry(facts: Facts, last: Run, now: datetime, given: RunInput | None
     """
     if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
+    if is_gate_check(last.input):
+        raise nothing_to_retry(last)
     for run in (*facts.live, *((last,) if last.live else ())):
         # Another attempt may have started since `last` was read.
         if (run.origin, run.planned) == (last.origin, last.planned):

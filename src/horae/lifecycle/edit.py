@@ -23,6 +23,7 @@ from .agenda import initial_entry_state, next_entry, waiting_entry
 from .conclude import conclude, has_open_occurrence
 from .due_backlog import MICROSECOND, DueBacklog, counts_from_end, without_repeat
 from .event_rows import failure_events, run_event, skip_rows, task_event
+from .idle import request_yields
 
 _UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING, EntryKind.CHAIN)
 
@@ -42,7 +43,7 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         )
         if task.policies != before.policies:
             # An entry that the former policies held may start.
-            change = conclude(facts, change, now)
+            change = request_yields(facts, conclude(facts, change, now), now)
     if _revives(facts, change):
         return change._replace(events=(*change.events, task_event(EventKind.TASK_RESUMED, task, now)))
     return change._replace(events=(*change.events, *failure_events(facts, task, facts.status, now)))

@@ -17,12 +17,13 @@ from ..model.pauses import PausedSpan, pause_note
 from ..model.reason import Reason, describe_reason
 from ..model.route import is_queue, is_route
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import InputMode, gate_failures
+from ..model.run_input import InputMode, gate_failures, is_gate_check
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
+from .explain_lane import LaneWait, lane_words
 from .explain_rate import rate_words
 from .explain_retry import (
     blocking_retry_words,
@@ -192,6 +193,8 @@ class Explanation(NamedTuple):
     chinese: str
     reason: Reason | None = None
     runs: tuple[Run, ...] = ()
+    lane: LaneWait | None = None
+    """What it waits for, if it waits for a slot of a lane."""
 
     @property
     def run(self) -> Run | None:
@@ -312,7 +315,8 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explana
             if gate_failures(entry.input):
                 return _append(answer, gate_retry_words(entry))
             return _append(_append(answer, describe_wait(facts, run, entry, now)), describe_next(facts, entry, now))
-    if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
+    is_careful = facts.task.policies.guarantee == "at_most_once" and not is_gate_check(run.input)
+    if run.state is RunState.LOST and is_careful:
         return _append(answer, _NOT_AGAIN)
     return answer
 
@@ -329,7 +333,7 @@ def _target_words(run: Run) -> tuple[str, str]:
     return f"Its words: {run.error}", f"原话：{run.error}"
 
 
-_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED)
+_QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED, Reason.GATE_CHECKED)
 
 
 def _agent_quota(facts: Facts, run: Run) -> tuple[str, str]:
@@ -574,6 +578,11 @@ def with_pause(facts: Facts, answer: Explanation) -> Explanation:
         return answer
     paused = _explain_pause(facts, pause)
     return _append(answer, (paused.english, paused.chinese))
+
+
+def with_lane(facts: Facts, answer: Explanation, wait: LaneWait) -> Explanation:
+    """Add the lane in which an entry of the occurrence waits."""
+    return _append(answer, lane_words(facts, wait))._replace(lane=wait)
 
 
 def with_end(facts: Facts, answer: Explanation) -> Explanation:

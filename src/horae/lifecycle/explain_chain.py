@@ -18,7 +18,7 @@ from .explain import Explanation, Verdict
 _ENDS: Final[dict[On, tuple[str, str]]] = {
     "succeeded": ("succeed", "成功"),
     "failed": ("fail", "失败"),
-    "ended": ("end", "结束"),
+    "ended": ("succeed or fail", "成功或失败"),
 }
 
 

@@ -14,6 +14,7 @@ from ..model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuc
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import Event, EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shorten
+from ..model.messages import DEFAULT_QUOTA
 from ..model.outcome import Settlement, Succeeded
 from ..model.run import Origin, Run, RunState
 from ..model.task import Task, TaskState, TaskStatus, past_of
@@ -74,6 +75,8 @@ def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> C
             (),
             (),
             (),
+            (),
+            DEFAULT_QUOTA,
         ),
     )
 
@@ -178,7 +181,9 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
     _, counted, _, skips, _, _, pause, reason, ended = facts.status
     if facts.entries:
         after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, summary, pause, reason, ended))
-        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), ()))
+        return _new(kind, (None, after, (), (row,), (), (), (), (succeeded,), False, (), (), (), (), (), DEFAULT_QUOTA))
     after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, summary, pause, reason, now))
     completed = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
-    return _new(kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), ()))
+    return _new(
+        kind, (None, after, (), (row,), (), (), (), (succeeded, completed), False, (), (), (), (), (), DEFAULT_QUOTA)
+    )

@@ -19,6 +19,7 @@ from .conclude import conclude
 from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import run_event, skip_rows
 from .fast_path import fast_claim
+from .idle import request_yields
 from .late_start import skip_late_entries, skip_late_start
 from .occurrence import fire_next_occurrence
 from .overlap import (
@@ -49,6 +50,8 @@ def fire(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
         or fast_claim(facts, entry, token, claim)
         or fire_by_rules(facts, entry, token, claim)
     )
+    if facts.lanes and change.put:
+        change = request_yields(facts, change, claim.now)
     return drop_existing_runs(facts, change, claim.now) if facts.existing_run_ids else change
 
 

@@ -17,7 +17,7 @@ from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event
 from .occurrence import skip_due_backlog
-from .occurrence_end import end_occurrence, may_retry, result_summary
+from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
 from .pause import pause_open_task
 
 
@@ -60,6 +60,12 @@ def settle_gate_failure(facts: Facts, ended: Run, now: datetime) -> Change:
         facts, skip_gate_stretch(facts, now, now), lambda after: conclude(after, end_occurrence(after, ended, now), now)
     )
     return combine_decisions(facts, change, lambda after: _pause_if_active(after, ended, now))
+
+
+def end_gate_check(facts: Facts, ended: Run, now: datetime) -> Change:
+    """End a check of the gate: neither the status of the task, nor the back-off or the state of its gate changes."""
+    change = Change(updated_runs=(ended,), dropped=deadline_slots(facts, ended), events=(run_event(ended, now),))
+    return conclude(facts, change, now)
 
 
 def skip_gate_stretch(facts: Facts, until: datetime, now: datetime) -> Change:

@@ -11,6 +11,7 @@ from ..model.change import Change
 from ..model.events.event import Event, EventKind
 from ..model.message_refusals import refuse
 from ..model.messages import (
+    DEFAULT_QUOTA,
     PAGE_BYTES,
     Cursor,
     Gap,
@@ -22,10 +23,17 @@ from ..model.messages import (
     StreamQuota,
     StreamState,
     StreamUsage,
+    check_text_bytes,
 )
 from ..model.outcome import Outcome, Skipped, Succeeded, Waiting
 
-MAX_READERS: Final = 100
+MAX_READERS: Final = 1_000
+"""Most readers of a stream, whatever the quota: each read looks at the cursors of its stream."""
+
+
+_STEPS: Final = 16
+_STREAMS: Final = 1_000
+"""Streams of an owner, for the steps of a quota that does not limit them."""
 
 
 class Append(NamedTuple):
@@ -36,19 +44,31 @@ class Append(NamedTuple):
     added: tuple[Message, ...] = ()
 
 
-def append_messages(stream: Stream, messages: Sequence[NewMessage], known: Mapping[tuple[str, str], int]) -> Append:
-    """Number the messages in their order; one whose identity the stream has already gets the number of the first."""
+def append_messages(
+    stream: Stream,
+    messages: Sequence[NewMessage],
+    known: Mapping[tuple[str, str], int],
+    quota: StreamQuota = DEFAULT_QUOTA,
+) -> Append:
+    """Number the messages in their order; one whose identity the stream has already gets the number of the first.
+
+    Refuses new messages beyond the size of a message, or beyond the messages of a stream.
+    """
     numbers: list[int] = []
     added: list[Message] = []
     numbered = dict(known)
     for message in messages:
         number = numbered.get(message.identity)
         if number is None:
+            if quota.text_bytes is not None:
+                check_text_bytes(len(message.text.encode(errors="replace")), quota.text_bytes)
             number = numbered[message.identity] = stream.last + len(added) + 1
             added.append(Message(stream.owner, number, message))
         numbers.append(number)
     if not added:
         return Append(stream, tuple(numbers))
+    if quota.messages is not None and stream.stored + len(added) > quota.messages:
+        raise refuse("stream_full", owner=stream.owner, stream=stream.name, most=quota.messages)
     after = stream._replace(
         last=stream.last + len(added),
         bytes=stream.bytes + sum(each.message.size for each in added),
@@ -57,11 +77,25 @@ def append_messages(stream: Stream, messages: Sequence[NewMessage], known: Mappi
     return Append(after, tuple(numbers), tuple(added))
 
 
+def needs_usage(before: Stream, after: Stream, quota: StreamQuota) -> bool:
+    """Return whether an append must be compared with the usage of all streams of its owner, which are summed for that.
+
+    The first message of a stream is. Later ones are when the stream has grown by a step: the steps of all streams together
+    are a sixteenth of the quota, so that much more may be stored.
+    """
+    if before.last == 0:
+        return quota.streams is not None or quota.bytes is not None
+    if quota.bytes is None:
+        return False
+    step = max(1, quota.bytes // (_STEPS * max(1, quota.streams or _STREAMS)))
+    return before.bytes // step != after.bytes // step
+
+
 def check_usage(owner: str, usage: StreamUsage, quota: StreamQuota) -> None:
     """Refuse an append after which the owner would have more streams or bytes than its quota; `usage` is that after it."""
-    if usage.streams > quota.streams:
+    if quota.streams is not None and usage.streams > quota.streams:
         raise refuse("too_many_message_streams", owner=owner, most=quota.streams)
-    if usage.bytes > quota.bytes:
+    if quota.bytes is not None and usage.bytes > quota.bytes:
         raise refuse("messages_full", owner=owner, most=quota.bytes)
 
 
@@ -91,13 +125,21 @@ def advance(stream: Stream, number: int, acknowledged: Iterable[tuple[int, int]]
     return max(number, position)
 
 
-def register_reader(state: StreamState, reader: str, after: int | None, now: datetime) -> Cursor:
+def position_of(state: StreamState, reader: str) -> int | None:
+    """Return the number that a reader's cursor is at; None for an unknown reader."""
+    return next((cursor.number for cursor in state.cursors if cursor.reader == reader), None)
+
+
+def register_reader(
+    state: StreamState, reader: str, after: int | None, now: datetime, quota: StreamQuota = DEFAULT_QUOTA
+) -> Cursor:
     """Return the cursor of a reader: the one that it has, or a new one after the given number, at the end where None."""
     for cursor in state.cursors:
         if cursor.reader == reader:
             return cursor
-    if len(state.cursors) >= MAX_READERS:
-        raise refuse("too_many_readers", stream=state.stream.name, most=MAX_READERS)
+    most = MAX_READERS if quota.readers is None else min(quota.readers, MAX_READERS)
+    if len(state.cursors) >= most:
+        raise refuse("too_many_readers", owner=state.stream.owner, stream=state.stream.name, most=most)
     number = state.stream.last if after is None else max(0, min(after, state.stream.last))
     return Cursor(reader, number, now)
 
@@ -163,9 +205,10 @@ def with_writes(change: Change, outcome: Outcome, writes: RunWrites | None) -> C
         attached=(*change.attached, *writes.records),
         messages=(*change.messages, *writes.messages),
         moves=(*change.moves, *writes.moves),
+        stream_quota=writes.quota,
     )
 
 
 def progress_change(writes: RunWrites) -> Change:
     """Return the change of a progress write: the run goes on."""
-    return Change(attached=writes.records, messages=writes.messages, moves=writes.moves)
+    return Change(attached=writes.records, messages=writes.messages, moves=writes.moves, stream_quota=writes.quota)

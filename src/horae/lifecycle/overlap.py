@@ -11,7 +11,7 @@ from ..model.entry import Entry, EntryKind, EntryState
 from ..model.origin import AUTOMATIC
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import gate_failures
+from ..model.run_input import gate_failures, is_gate_check
 from .event_rows import run_event, skip_rows
 from .occurrence_end import cancel_waiting_runs, deadline_slots
 
@@ -48,14 +48,17 @@ def must_wait(facts: Facts, entry: Entry) -> bool:
     """Return whether a live run, a retry that counts as one, or an earlier entry of an ordered backlog must end before
     this entry may start.
 
-    An ordered backlog runs one by one under `parallel` too. Nothing but a request starts while the gate fails.
+    An ordered backlog runs one by one under `parallel` too. Nothing but a request starts while the gate fails. A check
+    of the gate waits for nothing, and nothing waits for it.
     """
+    if is_gate_check(entry.input):
+        return False
     if entry.kind in _GATED_KINDS and _is_gate_failing(facts, entry.origin):
         return True
     parallel = facts.task.policies.overlap == "parallel"
     if parallel and not entry.in_order:
         return False
-    if any(not parallel or _is_ordered_with(run, entry) for run in facts.live):
+    if any(not parallel or _is_ordered_with(run, entry) for run in facts.live if not is_gate_check(run.input)):
         return True
     if entry.kind is not EntryKind.RETRY and blocking_retries(facts):
         return True
@@ -108,7 +111,7 @@ def superseded_retries(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     Where they count as live runs, only `replace` ends them, for a requested run too.
     """
     policies = facts.task.policies
-    if policies.overlap in ("queue_all", "parallel"):
+    if policies.overlap in ("queue_all", "parallel") or is_gate_check(entry.input):
         return ()
     if policies.retry.superseded_by_next:
         is_newer = entry.origin in AUTOMATIC
@@ -149,8 +152,8 @@ def replaced_waiters(facts: Facts) -> tuple[Entry, ...]:
 
 
 def replaced_runs(facts: Facts) -> tuple[Run, ...]:
-    """Return the live runs to cancel for a newer one; runs of an ordered backlog are never replaced."""
-    return tuple(run for run in facts.live if not run.in_order)
+    """Return the live runs to cancel for a newer one; runs of an ordered backlog and checks of the gate are never replaced."""
+    return tuple(run for run in facts.live if not run.in_order and not is_gate_check(run.input))
 
 
 def _waits_for_backlog(facts: Facts, entry: Entry) -> bool:
@@ -174,6 +177,7 @@ def _has_waiter(facts: Facts, entry: Entry) -> bool:
     return any(
         (other.kind is EntryKind.MANUAL or _is_waiter(other)) and other.slot != entry.slot and not other.in_order
         for other in facts.entries
+        if not is_gate_check(other.input)
     )
 
 

@@ -8,9 +8,11 @@ from typing import Final
 from ..model.change import Change, Facts
 from ..model.reason import Reason
 from ..model.run import Run, RunState
+from ..model.run_input import is_gate_check
 from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event
+from .gate import end_gate_check
 from .occurrence_end import end_occurrence, may_retry
 
 MAX_DEATHS: Final = 5
@@ -18,8 +20,11 @@ MAX_DEATHS: Final = 5
 
 
 def recover(facts: Facts, run: Run, now: datetime) -> Change:
-    """Recover a run of a dead node. `lost` uses up no attempt; process deaths are counted to bound poison runs."""
-    deaths = 0 if run.state is RunState.CLAIMED else 1
+    """Recover a run of a dead node. `lost` uses up no attempt; process deaths are counted to bound poison runs.
+
+    A claimed run has called nothing that could kill its process, except for the gate of its task.
+    """
+    deaths = 0 if run.state is RunState.CLAIMED and facts.task.policies.gate is None else 1
     return _end_as_lost(facts, run, Reason.LEASE_LOST, now, deaths)
 
 
@@ -34,6 +39,9 @@ def _end_as_lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: 
         ended = run._replace(state=RunState.CANCELLED, reason=run.cancel, ended=now)
         return conclude(facts, end_occurrence(facts, ended, now), now)
     ended = run._replace(state=RunState.LOST, reason=reason, ended=now)
+    if is_gate_check(run.input):
+        # It is not repeated: the caller that requested the check can request another one.
+        return end_gate_check(facts, ended, now)
     poisoned = run.deaths + deaths >= MAX_DEATHS
     if poisoned or not _is_requeued(facts, run):
         change = end_occurrence(facts, ended, now, poisoned=poisoned)

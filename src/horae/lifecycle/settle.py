@@ -8,17 +8,25 @@ from typing import Final, TypeAlias, assert_never
 from ..model.change import Change, Facts, combine_decisions
 from ..model.entry import Entry, EntryKind
 from ..model.events.event import Event, EventKind
+from ..model.gate import verdict_json
 from ..model.ids import hash_fraction
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from ..model.policy import MAX_BACKOFF
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.run_input import gate_failures
+from ..model.run_input import gate_failures, is_gate_check
 from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event
 from .fast_path import fast_settlement
-from .gate import input_with_verdict, is_gate_failure, settle_gate_failure, skip_gate_stretch, with_gate_state
+from .gate import (
+    end_gate_check,
+    input_with_verdict,
+    is_gate_failure,
+    settle_gate_failure,
+    skip_gate_stretch,
+    with_gate_state,
+)
 from .messages import with_writes
 from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
 
@@ -34,6 +42,8 @@ def settle(facts: Facts, run: Run, report: Settlement) -> Change:
 def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
     """Apply the general rules. The store has checked that the run is live and the fencing token matches."""
     outcome = _apply_cancellation(run, report.outcome)
+    if is_gate_check(run.input) and not isinstance(outcome, Waiting):
+        return end_gate_check(facts, _end_run(run, outcome, report), report.ended)
     if not isinstance(outcome, Waiting) and is_gate_failure(outcome):
         return settle_gate_failure(facts, _end_run(run, outcome, report), report.ended)
     if not gate_failures(run.input):
@@ -74,6 +84,8 @@ def _end_run(run: Run, outcome: _FinalOutcome, report: Settlement) -> Run:
     state, reason, result, error = _final_state(run, outcome)
     # A run that is only claimed has not started, whatever the node has prepared.
     started = None if run.state is RunState.CLAIMED else report.started or run.started
+    if reason is Reason.GATE_CHECKED and report.gate is not None:
+        result = verdict_json(report.gate)
     return run._replace(
         state=state, reason=reason, result_json=result, error=error, started=started, ended=report.ended, deadline=None
     )

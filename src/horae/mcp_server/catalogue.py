@@ -261,6 +261,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             wait_seconds={"type": "integer", "minimum": 0, "maximum": 60, "description": "Wait so long for its end."},
             input={"description": "JSON, instead of the payload of the task, for this run alone."},
             merge={"type": "object", "description": "Changes of the payload for this run alone; null removes a field."},
+            gate_only={"type": "boolean", "description": "Ask its gate alone: the verdict is the result of the run."},
         ),
         object_of(
             task_id=TEXT,

@@ -117,7 +117,8 @@ async def run_task_now(call: Call, arguments: Arguments) -> ToolResult:
     """Start one run outside the schedule; with `wait_seconds`, wait that long for its end."""
     facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     given = either_input(arguments.get("input"), arguments.get("merge"))
-    run_id = await call.service.tasks.run_now(call.principal, facts.task.id, given)
+    gate_only = arguments.get("gate_only", False)
+    run_id = await call.service.tasks.run_now(call.principal, facts.task.id, given, gate_only=gate_only)
     seconds: int = arguments.get("wait_seconds", 0)
     run = await _wait_for_end(call, run_id, seconds) if seconds else None
     task = facts.task

@@ -47,6 +47,12 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         ((SAME_CALL, {"key": "{other}"}),),
     ),
+    "one_input": Hint(
+        Message(
+            "Give one of the two: input replaces the payload, merge changes fields of it.",
+            "请给出二者之一:input 替换负载,merge 更改其中的字段。",
+        ),
+    ),
     "unknown_predecessor": Hint(
         Message(
             "Name a task of the same owner by its id, key or name; list_tasks shows them.",
@@ -69,6 +75,12 @@ HINTS: Final[dict[str, Hint]] = {
         Message(
             "Ask the owner to keep fewer messages: horae messages set STREAM --keep 1000",
             "请所有者减少保留的消息：horae messages set STREAM --keep 1000",
+        ),
+    ),
+    "stream_full": Hint(
+        Message(
+            "Ask the owner to keep fewer messages: horae messages set {stream} --keep 1000",
+            "请所有者减少保留的消息：horae messages set {stream} --keep 1000",
         ),
     ),
     "too_many_message_streams": Hint(
@@ -122,6 +134,13 @@ HINTS: Final[dict[str, Hint]] = {
             "请先用 id {id} 调用 resume_task 恢复它,或用 id {id} 调用 run_task_now 只运行一次。",
         ),
         (("resume_task", {"id": "{id}"}), ("run_task_now", {"id": "{id}"})),
+    ),
+    "no_gate": Hint(
+        Message(
+            "Give it one with update_task and gate, or call run_task_now with id {id} without gate_only.",
+            "请用 update_task 的 gate 为它设置门控,或不带 gate_only 以 id {id} 调用 run_task_now。",
+        ),
+        (("run_task_now", {"id": "{id}"}),),
     ),
     "already_running": Hint(
         Message(

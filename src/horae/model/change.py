@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .chain_row import ChainRow
 from .entry import Entry
 from .events.event import Event
+from .idle import IdleRun
 from .lane import LaneUse
-from .messages import CursorMove, NewMessage
+from .messages import DEFAULT_QUOTA, CursorMove, NewMessage, StreamQuota
 from .outcome import Settlement
 from .reason import Reason
 from .record import RecordWrite
@@ -46,10 +47,11 @@ class Change(NamedTuple):
     dropped    slots to remove from the agenda                events         events to publish, in this order
     deleted    the task is removed with its history           attached       records, written with the change
     chain_rows what its links know of root occurrences        messages       appended to streams of the task's owner
-    moves      cursors of readers that its run has moved
+    moves      cursors of readers that its run has moved      idle_runs      runs that are idle in a lane, or asked to yield
 
     A new live run takes a slot in each of its lanes, and a run that ends frees them. For every freed lane slot the
-    store makes the next parked entry of that lane (owners in turn, then priority, then due) claimable again.
+    store makes the next parked entry of that lane (owners in turn, then priority, then due) claimable again. A run that
+    changes its state is no longer idle.
     When another writer has changed an attached record, nothing is written: a `Conflict` with the code `record_changed`.
     """
 
@@ -66,6 +68,9 @@ class Change(NamedTuple):
     chain_rows: tuple[ChainRow, ...] = ()
     messages: tuple[NewMessage, ...] = ()
     moves: tuple[CursorMove, ...] = ()
+    idle_runs: tuple[IdleRun, ...] = ()
+    stream_quota: StreamQuota = DEFAULT_QUOTA
+    """Limits of the streams that `messages` are appended to."""
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -103,6 +108,8 @@ def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Cha
         messages=(*first.messages, *second.messages),
         moves=(*first.moves, *second.moves),
         chain_rows=(*first.chain_rows, *second.chain_rows),
+        idle_runs=(*first.idle_runs, *second.idle_runs),
+        stream_quota=second.stream_quota if second.messages else first.stream_quota,
     )
 
 

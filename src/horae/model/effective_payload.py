@@ -1,12 +1,14 @@
-"""Payload of one run: the task's payload with the run's input, held to the limits of every payload."""
+"""Payload of one run: the task's payload with the run's input and placeholders, held to the limits of every payload."""
 
 from __future__ import annotations
 
 import json
 
+from .ids import occurrence_key
 from .limits import PAYLOAD_BYTES
-from .placeholders import check_placeholders_in, recognise_template
+from .placeholders import TemplateTask, check_placeholders_in, fill_placeholders, recognise_template
 from .refusals import refuse
+from .run import Run
 from .run_input import RunInput
 from .task import Task
 
@@ -34,3 +36,15 @@ def with_input(task: Task, given: RunInput) -> Task:
     if size > PAYLOAD_BYTES:
         raise refuse("input_too_large", name=f"input.{given.mode}", size=size, most=PAYLOAD_BYTES)
     return recognise_template(task._replace(payload=payload))
+
+
+def task_of_run(task: Task, run: Run, previous: str | None = None) -> Task:
+    """Return the task as this run calls its target: with the run's input, and with placeholders filled.
+
+    `previous` are the results of its predecessors as JSON. Refuses a result that is too large.
+    """
+    if run.input is not None:
+        task = with_input(task, run.input)
+    if task.__class__ is TemplateTask:
+        task = fill_placeholders(task, run, occurrence_key(task.id, run.origin, run.planned), previous)
+    return task

@@ -61,10 +61,14 @@ class GateVerdict(NamedTuple):
 
 
 class GateProgress(NamedTuple):
-    """What the next attempt at an occurrence knows of its gate: the consecutive failures, or the open verdict."""
+    """What an attempt at an occurrence knows of its gate: the consecutive failures, or the open verdict.
+
+    With `only` the run is a check of the gate: its target is not called.
+    """
 
     failures: int = 0
     verdict: GateVerdict | None = None
+    only: bool = False
 
 
 class NoVerdictError(ValueError):
@@ -83,7 +87,7 @@ def read_verdict(answer: Any, at: datetime, version: int | None = None) -> GateV
     """
     if not isinstance(answer, dict):
         raise NoVerdictError('it gave no verdict such as {"run": true}')
-    name = "run" if "run" in answer else "wakeAgent"
+    name = "wakeAgent" if "wakeAgent" in answer and "run" not in answer else "run"
     if not isinstance(answer.get(name), bool):
         raise NoVerdictError(f'"{name}" of its verdict is not true or false')
     state = answer.get("state")
@@ -104,7 +108,21 @@ def state_write(task_id: str, owner: str, verdict: GateVerdict) -> RecordWrite |
     return RecordWrite(Record(GATE_STATE_KIND, task_id, owner, verdict.state), verdict.version)
 
 
+def verdict_json(verdict: GateVerdict) -> str:
+    """Return a verdict as the result of a check, as JSON text; data that would make it too large is left out."""
+    state = "null" if verdict.state is None else verdict.state
+    head = f'{{"run":{json.dumps(verdict.is_open)},"reason":{json.dumps(verdict.reason, ensure_ascii=False)}'
+    text = f'{head},"state":{state},"data":{verdict.data}}}'
+    return (
+        text
+        if len(text.encode()) <= RESULT_BYTES
+        else f'{head},"state":{state},"data_bytes":{len(verdict.data.encode())}}}'
+    )
+
+
 def encode_progress(progress: GateProgress) -> str:
+    if progress.only:
+        return '{"only":true}'
     verdict = progress.verdict
     if verdict is None:
         return f'{{"failures":{progress.failures}}}'
@@ -113,6 +131,8 @@ def encode_progress(progress: GateProgress) -> str:
 
 
 def decode_progress(value: dict[str, Any]) -> GateProgress:
+    if "only" in value:
+        return GateProgress(only=True)
     if "failures" in value:
         return GateProgress(value["failures"])
     kept = {name: value[name] for name in ("data", "state", "version", "reason")}

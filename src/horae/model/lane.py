@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from .accounts.principal import AGENT_LABEL
 from .field_checks import check_text
+from .idle import IdleRun
 from .limits import KEY_CHARACTERS
 from .rate import Rate, RateChange
 from .refusals import refuse
@@ -31,6 +32,8 @@ class LaneUse(NamedTuple):
     used: int
     offered: int = 0
     has_waiting: bool = False
+    idle: tuple[IdleRun, ...] = ()
+    """Runs in it that declared themselves idle."""
     rate: Rate | None = None
     starts_left: int | None = None
     next_start: datetime | None = None
@@ -60,6 +63,34 @@ class LaneQueue(NamedTuple):
     lane: str
     waiting: int
     oldest: datetime
+
+
+class LaneWaiter(NamedTuple):
+    """An entry that waits for a slot of a lane."""
+
+    task_id: str
+    slot: str
+    owner: str
+    priority: int
+    due: datetime
+    reparks: int = 0
+
+
+class LaneLine(NamedTuple):
+    """Entries that wait in a lane, by priority, then due, and the owner that got its last slot. `more`: there are more."""
+
+    waiters: tuple[LaneWaiter, ...] = ()
+    last_owner: str = ""
+    more: bool = False
+
+
+class LaneStatus(NamedTuple):
+    """A lane for a list: its use, the due entries that wait in it with the earliest due instant, and its idle runs."""
+
+    use: LaneUse
+    waiting: int = 0
+    oldest: datetime | None = None
+    idle: int = 0
 
 
 DEFAULT_LIMIT: Final = 1

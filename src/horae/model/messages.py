@@ -136,19 +136,14 @@ class CursorMove(NamedTuple):
     at: datetime
 
 
-class RunWrites(NamedTuple):
-    """Writes of a run, committed with its settlement or by a progress write, fenced by its token: all or none."""
-
-    records: tuple[RecordWrite, ...] = ()
-    messages: tuple[NewMessage, ...] = ()
-    moves: tuple[CursorMove, ...] = ()
-
-
 class StreamQuota(NamedTuple):
-    """Limits of an owner's streams."""
+    """Limits of an owner's streams; None: unlimited. `messages` and `readers` are those of one stream."""
 
-    streams: int = 1_000
-    bytes: int = 1024 * 1024 * 1024
+    streams: int | None = 1_000
+    bytes: int | None = 1024 * 1024 * 1024
+    messages: int | None = None
+    readers: int | None = 100
+    text_bytes: int | None = None
 
 
 class StreamUsage(NamedTuple):
@@ -157,6 +152,15 @@ class StreamUsage(NamedTuple):
 
 
 DEFAULT_QUOTA: Final = StreamQuota()
+
+
+class RunWrites(NamedTuple):
+    """Writes of a run, committed with its settlement or by a progress write, fenced by its token: all or none."""
+
+    records: tuple[RecordWrite, ...] = ()
+    messages: tuple[NewMessage, ...] = ()
+    moves: tuple[CursorMove, ...] = ()
+    quota: StreamQuota = DEFAULT_QUOTA
 
 
 class KeepRules(NamedTuple):
@@ -188,8 +192,8 @@ def _check_name(field: str, name: object, most: int) -> None:
         raise refuse("bad_stream_name", name=field, value=name)
 
 
-def check_message(message: NewMessage) -> None:
-    """Refuse a message that no store could keep, or that is too large."""
+def check_message(message: NewMessage, most: int | None = None) -> None:
+    """Refuse a message that no store could keep, or whose text is larger than `most` bytes, or than any may be."""
     check_stream_name(message.stream)
     check_text("sender", message.sender, SENDER_CHARACTERS)
     check_text("source", message.source, SOURCE_CHARACTERS)
@@ -203,8 +207,14 @@ def check_message(message: NewMessage) -> None:
         raise refuse("unstorable_message") from error
     if "\0" in text:
         raise refuse("unstorable_message")
-    if size > TEXT_BYTES:
-        raise refuse("message_too_large", size=size, most=TEXT_BYTES)
+    check_text_bytes(size, most)
+
+
+def check_text_bytes(size: int, most: int | None) -> None:
+    """Refuse a text of more than `most` bytes, or than any message may have."""
+    limit = TEXT_BYTES if most is None else min(most, TEXT_BYTES)
+    if size > limit:
+        raise refuse("message_too_large", size=size, most=limit)
 
 
 def encode_references(references: Any) -> str:

@@ -22,6 +22,7 @@ _CHINESE: Final[dict[PauseCause, tuple[tuple[re.Pattern[str], str], ...]]] = {
         (re.compile("an agent made it: (?:a person|somebody) must approve it first"), "由智能体创建，须先获批准"),
     ),
     PauseCause.AGENT_STOPPED: ((re.compile("its agent was stopped"), "其智能体已被停止"),),
+    PauseCause.PREDECESSOR_DELETED: ((re.compile("predecessor deleted: (.+)", re.DOTALL), r"前置任务已删除：\1"),),
     PauseCause.OWNER_REVOKED: ((re.compile("owner_revoked"), "其令牌已被撤销"),),
 }
 

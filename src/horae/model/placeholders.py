@@ -45,7 +45,14 @@ def check_placeholders(task: Task) -> None:
     if task.__class__ is not TemplateTask:
         return
     check_placeholders_in("payload", _parse(task.payload))
-    spec = _parse(task.target.spec)
+    check_target_placeholders(task.target)
+
+
+def check_target_placeholders(target: Target) -> None:
+    """Refuse unknown placeholders of a target as the caller wrote it: its canonical form may spell braces otherwise."""
+    if _PREFIX not in target.spec:
+        return
+    spec = _parse(target.spec)
     for field, value in spec.items() if isinstance(spec, dict) else ():
         for place, name in _tokens(f"target.{field}", value):
             _check_name(place, name)

@@ -35,6 +35,7 @@ class Reason(StrEnum):
     RELEASED = "released"
     GATE_CLOSED = "gate_closed"
     GATE_FAILED = "gate_failed"
+    GATE_CHECKED = "gate_checked"
     SKIPPED_BY_TARGET = "skipped_by_target"
     AWAITING_APPROVAL = "awaiting_approval"
     PREDECESSOR_SKIPPED = "predecessor_skipped"
@@ -111,6 +112,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "Its gate failed: it gave no verdict, so the target was not called.",
         "门控检查失败:没有给出结论,因此没有调用目标。",
     ),
+    Reason.GATE_CHECKED: (
+        "It was a check of the gate: the target was not called.",
+        "这是对门控的检查:没有调用目标。",
+    ),
     Reason.SKIPPED_BY_TARGET: ("The target itself skipped it.", "目标自行跳过了这一次。"),
     Reason.AWAITING_APPROVAL: (
         "The task waits for the approval of its owner or an admin.",
@@ -149,6 +154,7 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.RELEASED: "已交还",
     Reason.GATE_CLOSED: "门控未通过",
     Reason.GATE_FAILED: "门控失败",
+    Reason.GATE_CHECKED: "门控检查",
     Reason.SKIPPED_BY_TARGET: "目标自行跳过",
     Reason.AWAITING_APPROVAL: "等待批准",
     Reason.PREDECESSOR_SKIPPED: "前置任务未满足",

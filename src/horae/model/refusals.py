@@ -67,6 +67,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "{name} “{value}”不是“次数/时长”。",
             "请写成 100/1s:1 到 10,000 次,斜杠,再写 1ms 到 366d 的时长。",
         ),
+        "bad_chat_address": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not the address of a chat.",
+            "Write the name of the channel, a colon and the chat's id, at most {most} characters, for example 'telegram:-100123'.",
+            "“{value}”不是聊天地址。",
+            "请写频道名称、冒号和聊天编号,最多 {most} 个字符,例如“telegram:-100123”。",
+        ),
         "bad_quiet_hours": RefusalEntry(
             InvalidTask,
             "The quiet hours are not two different times of day.",
@@ -238,9 +245,10 @@ CATALOGUE: Final = RefusalCatalogue(
         "one_input": RefusalEntry(
             InvalidTask,
             "The input of a run is either a payload or a merge patch.",
-            "Give one of the two: 'replace' (the payload) or 'merge' (a merge patch).",
+            "Give one of the two: the payload ('replace' in JSON, --input on the command line), "
+            "or a merge patch ('merge', --merge).",
             "运行的输入要么是负载,要么是合并补丁。",
-            "请给出二者之一:replace(负载)或 merge(合并补丁)。",
+            "请给出二者之一:负载(JSON 中为 replace,命令行为 --input),或合并补丁(merge、--merge)。",
         ),
         "input_too_large": RefusalEntry(
             InvalidTask,
@@ -280,9 +288,11 @@ CATALOGUE: Final = RefusalCatalogue(
         "unknown_predecessor": RefusalEntry(
             InvalidTask,
             "There is no task '{task}' to run after.",
-            "Name a task of the same owner by its id, its key or its name; `horae ls` lists them.",
+            "Name a task of the same owner by its id, its key or its name; `horae ls` lists them. "
+            "After a colon the command line takes how it must end: succeeded, failed or ended.",
             "没有可在其后运行的任务“{task}”。",
-            "请用 ID、键或名称指定同一所有者的任务;`horae ls` 会列出它们。",
+            "请用 ID、键或名称指定同一所有者的任务;`horae ls` 会列出它们。"
+            "命令行在冒号后写明它应如何结束:succeeded、failed 或 ended。",
         ),
         "chain_cycle": RefusalEntry(
             InvalidTask,
@@ -458,6 +468,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "Wait for it, or let it start now: 'horae retry {id}'. With retry.superseded_by_next: true it would not count.",
             "第 {attempt} 次尝试正等到 {at},视为正在运行,而重叠策略不允许再启动一次。",
             "请等待它,或让它立即开始:“horae retry {id}”。若 retry.superseded_by_next 为 true,它就不算在运行。",
+        ),
+        "no_gate": RefusalEntry(
+            InvalidTask,
+            "The task '{name}' has no gate to check.",
+            "Give it one with 'horae edit {id} --gate ...', for example --gate 'command check-mail'.",
+            "任务“{name}”没有可检查的门控。",
+            "用“horae edit {id} --gate ...”为它设置,例如 --gate 'command check-mail'。",
         ),
         "run_requested": RefusalEntry(
             Conflict,

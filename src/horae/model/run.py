@@ -31,8 +31,9 @@ _TERMINAL: Final = frozenset(
 )
 
 TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
-    # Only `at_most_once` is `claimed` before it is `running`, which proves that a run never started.
-    RunState.CLAIMED: frozenset({RunState.RUNNING, RunState.LOST, RunState.CANCELLED}),
+    # Only `at_most_once` is `claimed` before it is `running`, which proves that its target was never called. A gate is
+    # asked before: a closed or failing one ends the run from here, and so does what the target would not be called for.
+    RunState.CLAIMED: _TERMINAL - {RunState.SUCCEEDED} | {RunState.RUNNING},
     RunState.RUNNING: _TERMINAL | {RunState.WAITING},
     # An external system holds the run, so no node's death can lose it.
     RunState.WAITING: _TERMINAL - {RunState.LOST} | {RunState.RUNNING},

@@ -78,6 +78,11 @@ def with_gate(given: RunInput | None, gate: GateProgress | None) -> RunInput | N
     return None if gate is None else RunInput("none", "", gate=gate)
 
 
+def is_gate_check(given: RunInput | None) -> bool:
+    """Return whether a run only asks the gate of its task, and does not call the target."""
+    return given is not None and given.gate is not None and given.gate.only
+
+
 def gate_failures(given: RunInput | None) -> int:
     """Return how often in a row the gate has failed before this attempt."""
     return 0 if given is None or given.gate is None else given.gate.failures

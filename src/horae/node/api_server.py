@@ -105,7 +105,7 @@ async def serve_in_worker(
         async with (
             open_api(app.service, app.clock, settings, engine=True, observability=observability) as api,
             serve_app(api, listener, local) as url,
-            _registered(settings, api, app.url, url, reports),
+            _registered(settings, api, app.url, (url, local), reports),
         ):
             yield
 
@@ -143,7 +143,7 @@ async def run_api_process(
             run_observer(observer, clock),
             open_api(service, clock, settings, engine=options.engine, observability=observability) as app,
             serve_app(app, listener, local) as address,
-            _registered(settings, app, url, address, reports),
+            _registered(settings, app, url, (address, local), reports),
         ):
             interpreter_tuning.acquire()
             interpreter_tuning.dedicate_process()
@@ -165,16 +165,23 @@ async def run_api_process(
 
 @asynccontextmanager
 async def _registered(
-    settings: Settings, app: Application, store: str, url: str, reports: NodeReports
+    settings: Settings,
+    app: Application,
+    store: str,
+    listening: tuple[str, socket.socket | None],
+    reports: NodeReports,
 ) -> AsyncIterator[None]:
     """Create the first token if there is none, save it for this user, and list the server while the block runs."""
+    url, local = listening
     path = token_path(store, settings.value("key_file"))
     token = await app.context.service.tokens.make_first()
     if token is not None:
         write_token(path, token)
     try:
         with register_server(LocalServer(url, path, store_argument(store), app.console_path is not None)):
-            reports.on_api_ready(ApiReady(url, store, path, token, *await _console_urls(app, url, reports)))
+            local_path = None if local is None else str(local.getsockname())
+            console = await _console_urls(app, url, reports)
+            reports.on_api_ready(ApiReady(url, store, path, token, *console, local_path))
             yield
     finally:
         # A store on disk outlives this process, and so does the token file next to it.

@@ -10,7 +10,8 @@ from typing import NamedTuple, Protocol
 class ApiReady(NamedTuple):
     """The API accepts requests at `url`; `first_token` is the token that this start has created.
 
-    `console` is the address of the web console, where it is installed; `sign_in_link` opens it once without a token.
+    `console` is the address of the web console, where it is installed; `sign_in_link` opens it once without a token. `socket` is
+    the path of its unix socket.
     """
 
     url: str
@@ -19,6 +20,7 @@ class ApiReady(NamedTuple):
     first_token: str | None
     console: str | None = None
     sign_in_link: str | None = None
+    socket: str | None = None
 
     def __repr__(self) -> str:
         return f"ApiReady({self.url!r})"

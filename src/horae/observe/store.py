@@ -53,7 +53,7 @@ class _ObservedStore:
         self._lock = Lock()
         self._renewed_at: dict[str, float] = {}
         self._claimed: dict[str, Run] = {}
-        """Runs with `at_most_once` between their claim and their start."""
+        """Runs with `at_most_once` between their claim and their start, or their end if a gate was closed."""
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._store, name)
@@ -148,6 +148,7 @@ class _ObservedStore:
         stale = await self._timed(("settle",), self._store.settle(batch, recording))
         recorded = self._clock.now()
         for report in batch:
+            self._claimed.pop(report.run_id, None)
             if report.run_id not in stale:
                 self._settlement_delay.add((recorded - report.ended).total_seconds())
         self._count_ended(change for run_id, change in changes.items() if run_id not in stale)

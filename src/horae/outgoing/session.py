@@ -1,4 +1,4 @@
-"""aiohttp session with guarded addresses and bounded decompression; only this module imports aiohttp, at first use."""
+"""aiohttp session with guarded addresses and bounded decompression; aiohttp is imported at first use."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ async def send_request(session: aiohttp.ClientSession, request: Request) -> Resp
             raise
         return Unreachable(FailureKind.CONNECTION, f"{request.url.host_and_port} could not be connected to in time")
     except (aiohttp.ClientError, MalformedResponseError, Refusal, OSError, ValueError) as error:
-        return _to_unreachable(error, request.url.host_and_port)
+        return to_unreachable(error, request.url.host_and_port)
 
 
 async def _exchange(session: aiohttp.ClientSession, request: Request) -> Response:
@@ -212,7 +212,7 @@ async def _read(response: aiohttp.ClientResponse, decompressor: Decompressor) ->
     decompressor.finish()
 
 
-def _to_unreachable(error: Exception, place: str) -> Unreachable:
+def to_unreachable(error: Exception, place: str) -> Unreachable:
     """Describe the error in Horae's own words: aiohttp's text may quote the request."""
     match error:
         case Refusal():

@@ -74,7 +74,7 @@ class Messages(Protocol):
     async def delete_stream(self, owner: str, name: str, attached_records: Sequence[RecordWrite] = ()) -> bool:
         """Delete a stream with its messages and cursors, in small transactions; False if there is none."""
 
-    async def register_reader(
+    async def register_reader(  # noqa: PLR0913 - the parts of a cursor, its audit row and its limit
         self,
         owner: str,
         stream: str,
@@ -82,10 +82,12 @@ class Messages(Protocol):
         after: int | None,
         now: datetime,
         attached_records: Sequence[RecordWrite] = (),
+        *,
+        quota: StreamQuota = DEFAULT_QUOTA,
     ) -> Cursor | None:
         """Return the cursor of a reader, registered after the given number (None: the end) if it is new.
 
-        None for an absent stream.
+        None for an absent stream. Raises a refusal when the stream has as many readers as the quota allows.
         """
 
     async def remove_reader(

@@ -23,7 +23,8 @@ from ..model.chain_row import ChainRow
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.counts import Counts
 from ..model.events.event import NumberedEvent
-from ..model.lane import LaneQueue, LaneUse
+from ..model.idle import YieldReason, YieldRequest
+from ..model.lane import LaneLine, LaneQueue, LaneUse
 from ..model.node_labels import LabelPairs
 from ..model.origin import RootOccurrence
 from ..model.outcome import Settlement
@@ -112,6 +113,8 @@ class LeaseRenewal(NamedTuple):
     next_due: datetime | None = None
     now: datetime | None = None
     draining: bool = False
+    yield_requests: tuple[YieldRequest, ...] = ()
+    """Requests to idle runs of the node; each is repeated until its run has ended or is no longer idle."""
 
 
 class Agenda(Protocol):
@@ -141,6 +144,14 @@ class Agenda(Protocol):
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         """Give runs back before their end, by (run, token): an early recovery. Returns the ids with a stale token."""
+
+    async def declare_idle(self, run_id: str, token: int, since: datetime | None) -> YieldReason | None:
+        """Record that a live run is idle in its lanes since an instant, fenced by its token; None: it is idle no longer.
+
+        Returns why it should yield, if an entry of higher priority or of another owner waits already. From then on the
+        write that parks such an entry asks it to yield, and a renewal of its node returns the request. A run that changes
+        its state is no longer idle. A repeated call changes nothing, and neither does one with a stale token.
+        """
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         """End up to `limit` runs of a node whose lease stopped at `renewals`, and drop its row with the last of them.
@@ -333,6 +344,13 @@ class Book(Protocol):
 
         Owners take turns when a slot becomes free, so the first of the list need not be the first to get one.
         """
+
+    async def lane_line(self, lane: str, limit: int = 10_000) -> LaneLine:
+        """Return up to `limit` entries that wait for a slot of this lane, by priority, then due (`lifecycle/lane_order.py`
+        has the order of turns)."""
+
+    async def lane_runs(self, lane: str, limit: int = 20) -> tuple[Run, ...]:
+        """Return up to `limit` live runs that hold a slot of this lane, by id."""
 
     async def nodes(self) -> tuple[Node, ...]:
         """Return every node that holds a lease, as of its last renewal, by id."""

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..model.accounts.principal import Principal
+from ..model.idle import YieldReason
 from ..model.messages import MessagePage
 from ..model.outcome import Outcome
 from ..model.record import RecordWrite
@@ -50,10 +51,62 @@ class RunMessages(Protocol):
         """Say that messages are handled; the cursor moves over acknowledged numbers without a hole."""
 
     def attach(self, records: Sequence[RecordWrite]) -> None:
-        """Write records with the settlement."""
+        """Write records with the settlement; a later write of the same record replaces one that is not committed yet."""
 
     async def commit(self) -> None:
         """Commit all of it now, fenced by the token of the run; refused when the run is no longer live on this node."""
+
+
+class RunRecords(Protocol):
+    """Data that the run's task keeps between its runs: JSON values by name, at most 64 kB together.
+
+    A change commits with a success of the run, or not at all. If another run has changed the data meanwhile, the run fails.
+    """
+
+    async def get(self, name: str, default: Any = None) -> Any:
+        """Return a value with the changes of this run."""
+
+    async def put(self, name: str, value: Any) -> None: ...
+
+    async def delete(self, name: str) -> None: ...
+
+
+class RunService(Protocol):
+    """Operations on tasks as the run's principal: the owner of its task, or the agent that made it.
+
+    Each takes effect at once, whatever the run's outcome. A task is named by its id, name or key. Tasks and runs are JSON
+    objects as in the HTTP API.
+    """
+
+    async def schedule(
+        self,
+        target: str | Mapping[str, Any],
+        when: Any,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        **options: Any,
+    ) -> str:
+        """Create a task of a function, by its name, or of a target in wire format; return its id.
+
+        With a `key` it is created once, also by another attempt; the same key again edits that task.
+        """
+
+    async def task(self, task: str) -> dict[str, Any]: ...
+
+    async def runs(self, task: str, limit: int = 20) -> list[dict[str, Any]]:
+        """Return runs of a task, newest first."""
+
+    async def run_now(self, task: str, payload: Mapping[str, Any] | None = None) -> str:
+        """Start one extra run, with this payload in place of the task's; return its id."""
+
+    async def pause(self, task: str, reason: str = "") -> None: ...
+
+    async def resume(self, task: str) -> None: ...
+
+    async def cancel(self, task: str) -> None: ...
+
+    async def delete(self, task: str) -> None: ...
 
 
 class Invocation(Protocol):
@@ -91,10 +144,16 @@ class Invocation(Protocol):
     def cancelled(self) -> bool: ...
     @property
     def yield_requested(self) -> bool:
-        """Whether the node is shutting down: work that can end early should."""
+        """Whether the run should end early if it can: the node is shutting down, or the run is idle and an entry waits."""
+
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        """Why it should; None while it is not asked to."""
 
     @property
     def messages(self) -> RunMessages: ...
+    @property
+    def records(self) -> RunRecords: ...
 
     def log(self, text: str, level: str = "info") -> None: ...
     def progress(self, done: float, text: str = "") -> None:
@@ -102,6 +161,12 @@ class Invocation(Protocol):
 
     def heartbeat(self) -> None:
         """Report that the run is alive, which moves its deadline."""
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        """Declare that the run is idle, or no longer idle; progress ends the idle state too, a heartbeat does not.
+
+        An idle run is asked to yield as soon as an entry of higher priority, or of another owner, waits in one of its lanes.
+        """
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         """Register a callback for the cancellation of the run: kill a child, close a connection."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -143,6 +143,17 @@ class _Examine:
         return DeploymentExaminer(deployment_of(url, settings, zone), clock)
 
 
+async def principal_of_run(service: Service, task: Task) -> Principal:
+    """Return the task's owner, or its agent, with the rights and quotas of that owner but never those of an admin."""
+    owner = await service.accounts.find(task.owner)
+    role = Role.MEMBER if owner is None or owner.role is Role.ADMIN else owner.role
+    quotas = NO_QUOTAS if owner is None else owner.quotas
+    scopes = SCOPES_OF[role]
+    return Principal(
+        task.owner, scopes=scopes, actor=task.id, via="run", agent=agent_of(task), quotas=quotas, role=role
+    )
+
+
 async def open_targets(
     service: Service, clock: Clock, kinds: TargetKinds, publish: Callable[[str, Mapping[str, Any]], int | None]
 ) -> dict[str, Any]:
@@ -158,16 +169,6 @@ async def open_targets(
             "destinations": listeners.destinations,
         }
 
-    async def principal_of_run(task: Task) -> Principal:
-        """Return the task's owner, or its agent, with the rights and quotas of that owner but never those of an admin."""
-        owner = await service.accounts.find(task.owner)
-        role = Role.MEMBER if owner is None or owner.role is Role.ADMIN else owner.role
-        quotas = NO_QUOTAS if owner is None else owner.quotas
-        scopes = SCOPES_OF[role]
-        return Principal(
-            task.owner, scopes=scopes, actor=task.id, via="run", agent=agent_of(task), quotas=quotas, role=role
-        )
-
     def open_one(name: str, kind: TargetKind) -> Any:
         settings = kinds.settings_of(name)
         if name == "http" and key is not None:
@@ -175,7 +176,17 @@ async def open_targets(
             settings = {**settings, _CALLBACK_KEY: key}
         store = service.store
         return kind.open(
-            Tools(clock, service.secrets, settings, publish, reach, store, store, service, principal_of_run)
+            Tools(
+                clock,
+                service.secrets,
+                settings,
+                publish,
+                reach,
+                store,
+                store,
+                service,
+                partial(principal_of_run, service),
+            )
         )
 
     return dict(open_all(kinds, open_one))

@@ -33,6 +33,8 @@ _OTHER_VARIABLES: Final = (
     "HORAE_GATE",
     "HORAE_GATE_STATE",
     "HORAE_PREVIOUS",
+    # The installation of an agent's process, set next to HORAE_RUN_ID.
+    "HORAE_INSTALL",
 )
 KNOWN_VARIABLES: Final = frozenset(
     {*(name for setting in SETTINGS for name in setting.variables if name.startswith(_PREFIX)), *_OTHER_VARIABLES}

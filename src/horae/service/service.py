@@ -41,6 +41,7 @@ from .events.listeners import ListenerRegistry, topic_of
 from .events.message_client import MessageClient
 from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
+from .groups.groups import Groups
 from .messages.streams import Streams
 from .runs.daily_quota import DailyQuota
 from .runs.explanations import Explanations
@@ -275,6 +276,10 @@ class Service:
     def destinations(self) -> Destinations:
         client = MessageClient(self.secrets, self._notifier, self._clock)
         return Destinations(self.store, client, self.audit, self._clock, self.zone)
+
+    @cached_property
+    def groups(self) -> Groups:
+        return Groups(self.store, self.accounts, self.audit, self._clock)
 
     @cached_property
     def streams(self) -> Streams:

@@ -8,9 +8,12 @@ from typing import Final, Generic, TypeVar
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry
+from ..model.idle import IdleRun, YieldReason, idle_runs_of, record_writes
 from ..model.lane import LaneUse, blocked_lane_name
 from ..model.rate import Rate
 from ..model.reason import Reason
+from ..model.record import Record, RecordWrite
+from ..model.run import Run
 from ..model.task import Task
 from .codec.rows import new_tuple
 from .task_cache import CachedTask
@@ -56,6 +59,9 @@ class LaneCounts:
         self.turns: dict[str, str] = {}
         """Lanes whose last owner has changed."""
         self._block_reasons: dict[str, Reason | None] = {}
+        self._idle_records: dict[str, Record] = {}
+        self._idle_runs: dict[str, dict[str, IdleRun]] = {}
+        """Idle runs by lane and run id; only for lanes that have some."""
         self.is_unrestricted = True
         """No task has a lane, and no owner is limited or blocked."""
 
@@ -71,10 +77,44 @@ class LaneCounts:
 
     def _use(self, lane: str) -> LaneUse:
         limit, taken, offered = self._limits[lane], self._taken[lane], self._offered.get(lane, 0)
+        idle = tuple(self._idle_runs[lane].values()) if lane in self._idle_runs else ()
         found = self.rates.get(lane)
         if found is None:
-            return LaneUse(lane, limit, taken, offered, lane in self._with_waiting)
-        return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, found.rate, found.left)
+            return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, idle)
+        return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, idle, found.rate, found.left)
+
+    def add_idle_record(self, record: Record) -> None:
+        """Add the record of the idle runs of a lane that was read."""
+        self._idle_records[record.key] = record
+        self._idle_runs[record.key] = {run.run_id: run for run in idle_runs_of(record)}
+
+    def put_idle_runs(self, idle_runs: Iterable[IdleRun]) -> None:
+        """Record runs of lanes that were read as idle, or as asked to yield."""
+        for run in idle_runs:
+            self._idle_runs.setdefault(run.lane, {})[run.run_id] = run
+
+    def is_idle(self, run: Run) -> bool:
+        return any(run.id in self._idle_runs.get(lane, {}) for lane in run.lanes)
+
+    def yield_reason(self, run: Run) -> YieldReason | None:
+        """Return why an idle run is asked to yield."""
+        found = [self._idle_runs[lane][run.id] for lane in run.lanes if run.id in self._idle_runs.get(lane, {})]
+        return next((each.yield_reason for each in found if each.yield_kind is not None), None)
+
+    def drop_idle_run(self, lanes: Iterable[str], run_id: str) -> None:
+        for lane in lanes:
+            if lane in self._idle_runs:
+                self._idle_runs[lane].pop(run_id, None)
+
+    def idle_record_writes(self) -> list[RecordWrite]:
+        """Return the writes of all changes of idle runs. The lanes are locked."""
+        writes: list[RecordWrite] = []
+        for lane, after in self._idle_runs.items():
+            record = self._idle_records.get(lane)
+            before = {run.run_id: run for run in idle_runs_of(record)}
+            if after != before:
+                writes += record_writes(lane, None if record is None else record.version, before, after)
+        return writes
 
     def count_unparked(self, lane: str, number: int) -> None:
         """Add to the number of unparked entries of a lane that was read; negative: they were claimed, or are gone."""

@@ -16,6 +16,7 @@ from ..lifecycle.messages import (
     append_messages,
     appended_event,
     check_usage,
+    needs_usage,
     register_reader,
     remove_old,
 )
@@ -49,6 +50,12 @@ class LockedStream(NamedTuple):
 
 
 class MessageAccess(Protocol):
+    async def find(self, owner: str, name: str) -> LockedStream | None:
+        """Return a stream without a lock, to read it; None if there is none."""
+
+    async def messages(self, found: LockedStream, after: int, limit: int) -> Sequence[Message]:
+        """Return up to `limit` messages after a number, in their order."""
+
     async def lock(self, owner: str, name: str) -> LockedStream | None:
         """Lock a stream until the transaction ends; None if there is none."""
 
@@ -90,6 +97,10 @@ class MessageAccess(Protocol):
     async def write_event(self, event: Event) -> None: ...
 
 
+async def read_state(access: MessageAccess, found: LockedStream) -> StreamState:
+    return StreamState(found.stream, await access.cursors(found.id), await access.gaps(found.id))
+
+
 class StreamWrites(NamedTuple):
     """Messages and cursor moves of one owner; a run's have its task."""
 
@@ -104,7 +115,8 @@ class StreamWrites(NamedTuple):
 def stream_writes_of(task: Task, change: Change) -> StreamWrites:
     """Return the messages and moves of a change; a settlement has its run."""
     run = change.updated_runs[0] if change.updated_runs else None
-    return StreamWrites(task.owner, change.messages, change.moves, task.id, None if run is None else run.id)
+    run_id = None if run is None else run.id
+    return StreamWrites(task.owner, change.messages, change.moves, task.id, run_id, change.stream_quota)
 
 
 async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites]) -> list[tuple[int, ...]]:
@@ -133,22 +145,22 @@ async def _append(
     access: MessageAccess, streams: dict[tuple[str, str], LockedStream], writing: StreamWrites
 ) -> tuple[int, ...]:
     numbers: dict[int, int] = {}
-    is_larger = False
+    is_compared = False
     for name in sorted({message.stream for message in writing.messages}):
         places = [place for place, message in enumerate(writing.messages) if message.stream == name]
         messages = [writing.messages[place] for place in places]
         stream_id, stream = streams[writing.owner, name]
         known = await access.known_numbers(stream_id, [message.identity for message in messages])
-        append = append_messages(stream, messages, known)
+        append = append_messages(stream, messages, known, writing.quota)
         numbers.update(zip(places, append.numbers, strict=True))
         event = appended_event(append, writing.task_id, writing.run_id)
         if event is not None:
-            is_larger = True
+            is_compared = is_compared or needs_usage(stream, append.stream, writing.quota)
             locked = streams[writing.owner, name] = LockedStream(stream_id, append.stream)
             await access.insert(stream_id, append.added)
             await access.update(locked)
             await access.write_event(event)
-    if is_larger:
+    if is_compared:
         check_usage(writing.owner, await access.usage(writing.owner), writing.quota)
     return tuple(numbers[place] for place in range(len(writing.messages)))
 
@@ -175,13 +187,13 @@ async def put_stream(access: MessageAccess, stream: Stream, quota: StreamQuota) 
 
 
 async def put_reader(
-    access: MessageAccess, owner: str, name: str, reader: str, after: int | None, now: datetime
+    access: MessageAccess, key: tuple[str, str], reader: str, after: int | None, now: datetime, quota: StreamQuota
 ) -> Cursor | None:
-    locked = await access.lock(owner, name)
+    locked = await access.lock(*key)
     if locked is None:
         return None
     cursors = await access.cursors(locked.id)
-    cursor = register_reader(StreamState(locked.stream, cursors), reader, after, now)
+    cursor = register_reader(StreamState(locked.stream, cursors), reader, after, now, quota)
     if cursor not in cursors:
         await access.put_cursor(locked.id, cursor)
     return cursor
@@ -206,7 +218,7 @@ async def trim_stream(access: MessageAccess, owner: str, name: str, rules: KeepR
         await access.last_older(locked, now - rules.keep_read_for, limit),
         await access.last_older(locked, now - keep_for, limit),
     )
-    state = StreamState(stream, await access.cursors(stream_id), await access.gaps(stream_id))
+    state = await read_state(access, locked)
     keep = rules.keep if stream.keep is None else stream.keep
     removal = remove_old(state, ages, keep, limit, now)
     if removal.gaps != state.gaps:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NoReturn
 
+from ..lifecycle.idle import request_yields
 from ..lifecycle.start import count_reparks, full_lane
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from ..model.entry import Entry, EntryState
@@ -63,7 +64,7 @@ def start_within_lanes(*, node: str = NODE, at: datetime = NOON) -> FireDecision
         lane = full_lane(facts, entry)
         if lane is not None:
             parked = entry._replace(state=EntryState.PARKED, lane=lane, waited=True, reparks=count_reparks(entry))
-            return Change(put=(parked,))
+            return request_yields(facts, Change(put=(parked,)), at)
         return start(facts, entry, token)
 
     return decide

@@ -10,10 +10,12 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from ..engine.run_messages import RunMessages as EngineMessages
+from ..engine.run_records import RunRecords as EngineRecords
+from ..model.idle import YieldReason
 from ..model.ids import occurrence_key
 from ..model.run import Run
 from ..model.task import Task
-from ..ports.target import RunMessages
+from ..ports.target import RunMessages, RunRecords
 from ..stores.memory import MemoryStore
 from .factories import a_run
 
@@ -37,12 +39,17 @@ class RecordingInvocation:
         self.gate_state: str | None = None
         self.cancelled = False
         self.yield_requested = False
+        self.yield_reason: YieldReason | None = None
+        self.is_idle = False
         self.lines: list[LogLine] = []
         self.heartbeats = 0
         self._actions: list[Callable[[], None]] = []
         self._lock = Lock()
         self._wake: Callable[[], None] = _ignore_wake
-        self.messages: RunMessages = EngineMessages(MemoryStore(), self, lambda: self.run.due)
+        store = MemoryStore()
+        messages = EngineMessages(store, self, lambda: self.run.due)
+        self.messages: RunMessages = messages
+        self.records: RunRecords = EngineRecords(store, self, messages.staged)
 
     @property
     def key(self) -> str:
@@ -66,6 +73,10 @@ class RecordingInvocation:
         with self._lock:
             self.heartbeats += 1
             self.deadline += timedelta(seconds=1)
+        self._wake()
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self.is_idle = idle
         self._wake()
 
     def on_cancel(self, action: Callable[[], None]) -> None:

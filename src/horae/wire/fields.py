@@ -17,9 +17,8 @@ def check_fields(name: str, value: object, allowed: Collection[str]) -> Mapping[
     for key in value:
         if key not in allowed:
             closest = get_close_matches(str(key), list(allowed), 1)
-            raise refuse(
-                "unknown_field", name=key, allowed=", ".join([*closest, *(a for a in allowed if a not in closest)])
-            )
+            known = ", ".join([*closest, *(each for each in allowed if each not in closest)])
+            raise refuse("unknown_field", name=key, allowed=known, parent=name)
     return value
 
 

@@ -15,6 +15,7 @@ from ..model.accounts.account import agent_of
 from ..model.change import Facts
 from ..model.lane import agent_of_lane, owner_lane
 from ..model.node_labels import has_labels, label_options
+from ..model.origin import Origin
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import PauseCause, TaskState
@@ -33,6 +34,8 @@ FIXES: Final[dict[str, Message]] = {
     "definition": Message("see how it is defined", "查看它的定义"),
     "retry_allowed": Message("try it again, after the node was restarted", "节点重新启动后再试一次"),
     "resume": Message("let it go on", "恢复任务"),
+    "after": Message("let it run after another task", "让它在另一个任务之后运行"),
+    "resume_changed": Message("let it go on, after that change", "更改之后恢复任务"),
     "declare_again": Message("declare its function again, then start its node", "重新声明其函数,然后启动其节点"),
     "cancel_orphan": Message("end it, where its function is gone for good", "若其函数不再需要,结束该任务"),
     "approve": Message("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
@@ -100,6 +103,12 @@ def fixes_for(
     pause = why.facts.status.pause
     if pause is not None and pause.cause is PauseCause.ORPHANED:
         return tuple(_for_orphan(why, name, start))
+    if pause is not None and pause.cause is PauseCause.PREDECESSOR_DELETED:
+        # Resumed without a predecessor, it would never start.
+        return (
+            Fix(f"horae edit {name} --after TASK", FIXES["after"]),
+            Fix(f"horae resume {name}", FIXES["resume_changed"]),
+        )
     refused = _REFUSED.get(why.facts.status.state, frozenset())
     if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts, why.explanation.verdict):
         fixes = (*_for_function(why, name), *_for_node(why, start))
@@ -212,7 +221,10 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
     if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.block_reason is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _RUNNABLE_LATER:
-        yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
+        # Only the schedule has an occurrence at that instant: a requested or chained one cannot be backfilled.
+        is_scheduled = found.run is None or found.run.origin is Origin.SCHEDULED
+        as_of = Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
+        yield as_of if is_scheduled else Fix(f"horae run {name}", FIXES["run"])
     if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):
         yield Fix(f"horae edit {name} --missed 'latest within 7d'", FIXES["make_up"])
     if found.reason is Reason.START_DEADLINE:

@@ -17,6 +17,8 @@ _POLICY_OF_PART: Final = {
     "attempts": "retry",
     "within": "missed",
 }
+_PARENTS: Final = frozenset({"policies", "past", *POLICY_FIELDS})
+"""Objects within a task: an unknown field of one is named without it."""
 _POLICY_NAMES: Final = frozenset({*POLICY_FIELDS, *_POLICY_OF_PART})
 _CODES_WITH_FIELD: Final = frozenset(
     {
@@ -46,6 +48,14 @@ _CODES_WITH_TARGET_FIELD: Final = frozenset(
 _POINTER_BY_CODE: Final = {
     "bad_when": "/when",
     "never_fires": "/when",
+    "after_count": "/after",
+    "after_twice": "/after",
+    "after_and_schedule": "/after",
+    "unknown_predecessor": "/after",
+    "chain_cycle": "/after",
+    "chain_too_deep": "/after",
+    "too_many_successors": "/after",
+    "join_of_several_roots": "/after",
     "past_not_allowed": "/past",
     "bad_labels": "/labels",
     "bad_where": "/policies/where",
@@ -56,6 +66,13 @@ _POINTER_BY_CODE: Final = {
     "unknown_argument": "/payload",
     "missing_argument": "/payload",
     "arguments_not_object": "/payload",
+    "unknown_destination": "/policies/notify/to",
+    "bad_quiet_hours": "/quiet",
+    "destination_url_missing": "/url",
+    "notify_schema": "/url",
+    "notify_url": "/url",
+    "notify_url_text": "/url",
+    "notify_host_schema": "/url",
     "unknown_target": "/target/kind",
     "two_targets": "/target",
     "key_taken": "/key",
@@ -78,12 +95,17 @@ _POINTER_BY_CODE: Final = {
     "event_topic": "/target/topic",
     "event_topic_reserved": "/target/topic",
     "event_say": "/target/say",
+    "empty_message": "/text",
+    "unstorable_message": "/text",
+    "message_too_large": "/text",
+    "bad_references": "/references",
+    "too_many_messages": "/messages",
 }
 
 
 def pointer_to(refusal: Refusal) -> str | None:
     """Return the JSON pointer of the refused field; None if the refusal is about no field. A refusal with a `number` is
-    about one task of a list, one with an `input` is about the input of a run."""
+    about one task of a list, one with a `place` about one message of a list, one with an `input` about the input of a run."""
     number = refusal.facts.get("number")
     pointer = _pointer_in_task(refusal)
     mode = refusal.facts.get("input")
@@ -91,20 +113,26 @@ def pointer_to(refusal: Refusal) -> str | None:
         pointer = f"/input/{mode}"
     if pointer is None:
         return None
+    place = refusal.facts.get("place")
+    if type(place) is int:
+        return f"/messages/{place}{pointer}"
     return pointer if type(number) is not int else f"/tasks/{number - 1}{pointer}"
 
 
 def _pointer_in_task(refusal: Refusal) -> str | None:
-    if isinstance(refusal, InvalidSchedule):
-        return f"/when{refusal.facts.get('pointer', '')}"
     if refusal.code in _POINTER_BY_CODE:
         return _POINTER_BY_CODE[refusal.code]
+    if isinstance(refusal, InvalidSchedule):
+        return f"/when{refusal.facts.get('pointer', '')}"
     name = refusal.facts.get("name")
     if not isinstance(name, str):
         return None
     if refusal.code in _CODES_WITH_TARGET_FIELD:
         return _pointer(["target", *name[:200].split(".")])
-    return _path(name) if refusal.code in _CODES_WITH_FIELD else None
+    if refusal.code not in _CODES_WITH_FIELD:
+        return None
+    parent = refusal.facts.get("parent")
+    return _path(f"{parent}.{name}" if parent in _PARENTS else name)
 
 
 def _path(name: str) -> str:

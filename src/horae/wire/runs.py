@@ -8,7 +8,9 @@ from typing import Any
 
 from ..choices import Language
 from ..lifecycle.explain import Explanation, Verdict
+from ..lifecycle.explain_lane import LaneWait
 from ..model.events.trace_context import trace_id
+from ..model.idle import IdleRun, YieldKind, describe_yield
 from ..model.origin import ChainPlace, RootOccurrence
 from ..model.reason import Reason, describe_reason
 from ..model.run import Origin, Run, RunState, Span
@@ -21,7 +23,7 @@ from .run_inputs import input_json, read_input
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
     """Encode a run. `task` is the task's name and `zone` the zone of its schedule, if known. A merged row carries its
-    span and count."""
+    span and count. `idle` is filled in where a run is read alone (`idle_json`)."""
     span = run.span
     return {
         "id": run.id,
@@ -59,7 +61,32 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "input": input_json(run.input),
         "result": result_of(run),
         "error": run.error,
+        "idle": None,
     }
+
+
+def idle_json(idle: IdleRun | None, language: Language = "en") -> dict[str, Any] | None:
+    """Encode the idle state of a run; None: it is not idle."""
+    if idle is None:
+        return None
+    reason = idle.yield_reason
+    return {
+        "since": utc(idle.since),
+        "yield_requested": None
+        if reason is None
+        else {"kind": reason.kind.value, "lane": reason.lane, "because": describe_yield(reason, language)},
+    }
+
+
+def read_idle(data: Mapping[str, Any]) -> IdleRun | None:
+    """Decode the idle state of a run; the priority of its task is not part of it."""
+    idle = data.get("idle")
+    if idle is None:
+        return None
+    asked = idle["yield_requested"]
+    kind, lane = (None, "") if asked is None else (YieldKind(asked["kind"]), asked["lane"])
+    since = parse_instant(idle["since"])
+    return IdleRun(lane, data["id"], data["task_id"], data["owner"], 0, data["node"] or "", since, 0, kind)
 
 
 def read_run(data: Mapping[str, Any]) -> Run:
@@ -167,8 +194,37 @@ def why_json(
         "sentence": explanation.in_language(language),
         "reason": None if explanation.reason is None else explanation.reason.value,
         "outage": None if outage is None else outage_json(outage),
+        "lane": None if explanation.lane is None else _lane_wait_json(explanation.lane),
         "runs": [run_json(run, task, zone, language) for run in explanation.runs],
     }
+
+
+def _lane_wait_json(wait: LaneWait) -> dict[str, Any]:
+    return {
+        "name": wait.lane,
+        "limit": wait.limit,
+        "taken": wait.used,
+        "runs": list(wait.holders),
+        "others": wait.others,
+        "ahead": wait.ahead,
+        "more_ahead": wait.more_ahead,
+        "free_by": utc(wait.free_by),
+    }
+
+
+def _read_lane_wait(data: Mapping[str, Any] | None) -> LaneWait | None:
+    if data is None:
+        return None
+    return LaneWait(
+        data["name"],
+        data["limit"],
+        data["taken"],
+        tuple(data["runs"]),
+        data["others"],
+        data["ahead"],
+        data["more_ahead"],
+        parse_optional_instant(data["free_by"]),
+    )
 
 
 def outage_json(outage: Outage) -> dict[str, Any]:
@@ -184,6 +240,7 @@ def read_explanation(data: Mapping[str, Any]) -> Explanation:
         sentence_text,
         _read_reason(reason),
         tuple(read_run(each) for each in data["runs"]),
+        _read_lane_wait(data.get("lane")),
     )
 
 

@@ -33,6 +33,8 @@ _COMPONENT_NAMES: Final = {
     "failure-group": "FailureGroup",
     "fires": "Fires",
     "lane": "Lane",
+    "lane-detail": "LaneDetail",
+    "lane-status": "LaneStatus",
     "line": "Line",
     "messages": "Messages",
     "node": "Node",

@@ -18,7 +18,7 @@ from ..model.route import is_route
 from ..model.run import Run
 from ..model.task import Task, TaskPast, TaskState, TaskStatus
 from ..schedule import After, to_json
-from ..schedule.after import ON_CHOICES, with_names
+from ..schedule.after import MODE_CHOICES, ON_CHOICES, with_names
 from ..schedule.describe import describe_schedule
 from ..service.tasks.edits import KEEP, Edits
 from ..service.tasks.task_request import NO_OPTIONS, TaskRequest
@@ -220,7 +220,21 @@ def read_after(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         return fields
     if fields.get("when") is not None:
         raise refuse("after_and_schedule")
-    return {**fields, "when": after_when(fields["after"], fields.get("mode"))}
+    when = after_when(fields["after"], fields.get("mode"))
+    _check_links(when)
+    return {**fields, "when": when}
+
+
+def _check_links(when: Mapping[str, Any]) -> None:
+    """Refuse what is no link, by the name of its field in the request."""
+    for number, link in enumerate(when["links"]):
+        if not isinstance(link, Mapping) or not {"task"} <= set(link) <= {"task", "on"}:
+            wanted = '{"task": "backup", "on": "succeeded"}'
+            raise refuse("bad_policy", name=f"after.{number}", value=json.dumps(link, default=str), wanted=wanted)
+        if link.get("on") is not None and link["on"] not in ON_CHOICES:
+            raise refuse("bad_choice", name=f"after.{number}.on", value=link["on"], allowed=", ".join(ON_CHOICES))
+    if when["mode"] not in MODE_CHOICES:
+        raise refuse("bad_choice", name="mode", value=when["mode"], allowed=", ".join(MODE_CHOICES))
 
 
 def parse_link(text: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from horae.model.events.event import EventKind
 from horae.model.task import Task, TaskState
-from horae.schedule import Every, Past, due, first, iterate
+from horae.schedule import AnyOf, Every, Past, due, first, iterate
 from tests.simulation.checks.task_history import TaskHistory
 
 FAR: Final = timedelta(days=4)
@@ -46,6 +46,8 @@ def due_of(task: Task, planned: datetime) -> datetime:
 def planned_in(stretch: Stretch, until: datetime) -> Iterator[datetime]:
     """Every instant, as if there were no limit on repeats: skipped ones do not always count."""
     task = stretch.task
+    if isinstance(task.schedule, AnyOf):
+        return iter(sorted(set().union(*(planned_in(each, until) for each in _parts(stretch, task.schedule)))))
     schedule, past = replace(task.schedule, repeat=None), Past(task.created)
     if not stretch.from_creation:
         return iterate(schedule, stretch.opened, past, until=until)
@@ -53,6 +55,12 @@ def planned_in(stretch: Stretch, until: datetime) -> Iterator[datetime]:
     if earliest is None or earliest > until:
         return iter(())
     return chain((earliest,), iterate(schedule, earliest, past, until=until))
+
+
+def _parts(stretch: Stretch, schedule: AnyOf) -> Iterator[Stretch]:
+    """Each schedule of a list by itself, so that its instants do not depend on how a list is evaluated."""
+    for part in schedule.parts:
+        yield stretch._replace(task=stretch.task._replace(schedule=replace(part, end=schedule.end)))
 
 
 def stretches(story: TaskHistory) -> Iterator[Stretch]:

@@ -183,6 +183,8 @@ _JUSTIFIED: Final[dict[Reason, Callable[[Case], bool]]] = {
     Reason.QUARANTINED: _quarantined,
     Reason.EXCLUDED: _never,
     Reason.GATE_CLOSED: _never,
+    Reason.GATE_FAILED: _never,
+    Reason.GATE_CHECKED: _never,
     Reason.QUOTA: _never,
     Reason.AGENT_QUOTA: _never,
     Reason.TARGET_UNKNOWN: _never,

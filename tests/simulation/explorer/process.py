@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
+from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded
+from horae.model.reason import Reason
 
 
 class Lease(StrEnum):
@@ -18,6 +19,8 @@ class Lease(StrEnum):
 
 
 class Phase(StrEnum):
+    ASKING = "asking"
+    """Its gate has to be asked before it may start."""
     CLAIMED = "claimed"
     """Must be written down as started before it may start."""
     GOING = "going"
@@ -27,11 +30,21 @@ class Phase(StrEnum):
     """Its work is done; success or failure is chosen at the settlement."""
     CUT = "cut"
     """Cancelled on request before its work was done."""
+    CLOSED = "closed"
+    """Its gate was closed."""
+    GATE_FAILED = "gate failed"
+    """Its gate gave no verdict."""
+
+
+WITHOUT_WORK: Final = (Phase.ASKING, Phase.CLAIMED)
+"""Phases in which the target has not been called."""
 
 
 OUTCOMES: Final[dict[Phase, tuple[Outcome, ...]]] = {
     Phase.WORKED: (Succeeded(), Failed("it failed")),
     Phase.CUT: (Cancelled(),),
+    Phase.CLOSED: (Skipped("nothing to do", Reason.GATE_CLOSED),),
+    Phase.GATE_FAILED: (Skipped("it broke", Reason.GATE_FAILED),),
 }
 
 
@@ -68,7 +81,7 @@ class Process(NamedTuple):
 
     @property
     def can_let_go(self) -> bool:
-        return any(run.phase in (Phase.CLAIMED, Phase.GOING) for run in self.carried)
+        return any(run.phase in (*WITHOUT_WORK, Phase.GOING) for run in self.carried)
 
     def knows(self, run_id: str) -> bool:
         return any(run.run_id == run_id for run in self.carried) or any(
@@ -91,7 +104,7 @@ class Process(NamedTuple):
 
     def letting_go(self) -> Process:
         """Abandon all runs: running ones are cancelled, others are released at once."""
-        left = self.handing_back(run.claim for run in self.carried if run.phase is Phase.CLAIMED)
+        left = self.handing_back(run.claim for run in self.carried if run.phase in WITHOUT_WORK)
         carried = (
             run._replace(phase=Phase.LEAVING, ordered=False) if run.phase is Phase.GOING else run
             for run in left.carried
@@ -100,7 +113,7 @@ class Process(NamedTuple):
 
     def obeying(self, orders: frozenset[str]) -> Process:
         carried = (
-            run._replace(ordered=True) if run.phase in (Phase.CLAIMED, Phase.GOING) and run.run_id in orders else run
+            run._replace(ordered=True) if run.phase in (*WITHOUT_WORK, Phase.GOING) and run.run_id in orders else run
             for run in self.carried
         )
         return self._replace(carried=tuple(carried))

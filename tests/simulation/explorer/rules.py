@@ -25,7 +25,8 @@ class Lose(Protocol):
 
 class Rules(NamedTuple):
     """`heeds_start`: what the store does not let start is not run. `looks_back`: a node that never heard what came of a
-    claim asks which runs the store has under its name, and hands back those that it does not carry."""
+    claim asks which runs the store has under its name, and hands back those that it does not carry. `asks_first`: the start
+    of a run is written after its gate was asked."""
 
     fire: Fire = fire
     settle: SettleDecision = settle
@@ -34,6 +35,7 @@ class Rules(NamedTuple):
     store: type[RestorableStore] = RestorableStore
     heeds_start: bool = True
     looks_back: bool = True
+    asks_first: bool = True
 
 
 TRUE_RULES: Final = Rules()

@@ -26,7 +26,9 @@ class RunCalls:
         if not process.stopping and process.lease is Lease.HELD:
             yield from self._claims(view, node)
         for run in process.carried:
-            if run.phase is Phase.CLAIMED:
+            if run.phase is Phase.ASKING:
+                yield from self._asks(view, run)
+            elif run.phase is Phase.CLAIMED:
                 yield from self._starts(view, run)
             elif run.phase is Phase.GOING:
                 yield from self._works(view, run)
@@ -61,6 +63,19 @@ class RunCalls:
             unsure = view.process.handing_back([run.claim])
             yield NodeAction(told + _LOST_ANSWER, after, unsure, Fault.SILENCE)
             yield NodeAction(f"{told}, and the question gets lost", view.at, unsure, Fault.SILENCE)
+
+    def _asks(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
+        """Ask the gate of a run: any answer may come."""
+        process, name = view.process, self._named([run])
+        at, is_careful = view.at, self._stage.is_careful(view.at, run.run_id)
+        if is_careful and not self._rules.asks_first:
+            at, _ = self._stage.start(view.at, view.now, run.run_id, run.token)
+        self._stage.check_asked(at, run.run_id)
+        is_started = not is_careful or not self._rules.asks_first
+        opened = Phase.CUT if run.ordered else Phase.GOING if is_started else Phase.CLAIMED
+        for answer, phase in (("open", opened), ("closed", Phase.CLOSED), ("failing", Phase.GATE_FAILED)):
+            after = process.with_carried(run._replace(phase=phase, ordered=run.ordered and phase is Phase.CLAIMED))
+            yield NodeAction(f"the gate of {name} is {answer}", at, after)
 
     def _works(self, view: View, run: ActiveRun) -> Iterator[NodeAction]:
         process, name = view.process, self._named([run])

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from horae.lifecycle.plan import Draft, plan
 from horae.model.change import Change
+from horae.model.gate import Gate
 from horae.model.policy import Guarantee, Missed, Overlap, Policies, RetryPolicy
 from horae.model.task import Target, Task
 from horae.schedule import After, Every, Link, Once, Past, Schedule, iterate
@@ -81,6 +82,13 @@ def chain_of_two(guarantee: Guarantee) -> tuple[Change, ...]:
     return first, a_task("B", After((Link("tsk_A", "ended"),)), policies)
 
 
+def one_with_a_gate(guarantee: Guarantee) -> tuple[Change, ...]:
+    """One occurrence and one attempt of a task whose gate is asked first; a gate that fails is asked eight times."""
+    gate = Gate("function", '{"name":"check"}')
+    policies = Policies(missed=Missed(within=None), retry=RetryPolicy(1), guarantee=guarantee, gate=gate)
+    return (a_task("A", Once(at=NOON), policies),)
+
+
 def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
     """Two occurrences, a minute apart, one retry each."""
     policies = Policies(overlap=overlap, retry=_ONE_RETRY)
@@ -102,6 +110,10 @@ SCOPES: Final = (
     Scope("lane", "two tasks in one lane of one, one fault of any kind", two_at_noon(lane=LANE), 1),
     Scope("lane-crashes", "two tasks in one lane of one, up to two crashes", two_at_noon(lane=LANE), 2, _CRASHES),
     Scope("chain", "a chain of two, up to two crashes", chain_of_two("at_least_once"), 2, _CRASHES),
+    Scope("gate", "a task with a gate, one fault of any kind", one_with_a_gate("at_least_once"), 1),
+    Scope(
+        "gate-careful", "a task with a gate, at most once, one fault of any kind", one_with_a_gate("at_most_once"), 1
+    ),
     Scope("chain-careful", "a chain of two, at most once, any two faults", chain_of_two("at_most_once"), 2),
     *(
         Scope(

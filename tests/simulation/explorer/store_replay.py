@@ -12,7 +12,8 @@ from horae.lifecycle import control
 from horae.lifecycle.start import ClaimContext
 from horae.model.ids import EPOCH
 from horae.model.outcome import Outcome, Settlement
-from horae.model.run import RunState
+from horae.model.run import Run, RunState
+from horae.model.task import Task
 from horae.ports.store import DEFAULT_TERMS
 from tests.simulation.explorer.invariants import InvariantViolation, violations_between
 from tests.simulation.explorer.probes import Renewal, answer_of, probe, renewal_of
@@ -30,6 +31,12 @@ Report: TypeAlias = tuple[str, int, Outcome]
 _ONE_BY_ONE: Final = 1
 """Recovery goes run by run here, so that anything may happen between two of them."""
 _WISHES: Final = {Verb.PAUSE: control.pause, Verb.CANCEL: control.cancel, Verb.RESUME: control.resume}
+
+
+def _first_phase(task: Task, run: Run) -> Phase:
+    if task.policies.gate is not None:
+        return Phase.ASKING
+    return Phase.CLAIMED if run.state is RunState.CLAIMED else Phase.GOING
 
 
 class StoreReplay:
@@ -70,8 +77,7 @@ class StoreReplay:
         if len(claim.runs) > room:
             raise InvariantViolation("more was claimed than there was room for")
         return after, tuple(
-            ActiveRun(run.id, canonical_token(run), Phase.CLAIMED if run.state is RunState.CLAIMED else Phase.GOING)
-            for _, run in claim.runs
+            ActiveRun(run.id, canonical_token(run), _first_phase(task, run)) for task, run in claim.runs
         )
 
     def _start(self, at: int, now: datetime, run_id: str, token: int) -> tuple[int, bool]:
@@ -131,6 +137,19 @@ class StoreReplay:
     def _renewal(self, at: int, node: str) -> Renewal:
         """Answer to a renewal in this state; cached, because a renewal changes the lease only."""
         return renewal_of(node, self.moments[at])
+
+    def is_careful(self, at: int, run_id: str) -> bool:
+        """Whether a run may be made at most once: its start must be written."""
+        run = self.moments[at].run(run_id)
+        careful = {task.id for task in self.tasks if task.policies.guarantee == "at_most_once"}
+        return run is not None and run.task_id in careful
+
+    def check_asked(self, at: int, run_id: str) -> None:
+        """A run that may be made once has not started while its gate is asked: otherwise a crash would lose it for good."""
+        run = self.moments[at].run(run_id)
+        if run is not None and self.is_careful(at, run_id) and run.state is RunState.RUNNING:
+            self.under_way = f"the gate of {self.named([run_id])} is asked"
+            raise InvariantViolation("a run has started before its gate was asked")
 
     def _live(self, at: int) -> frozenset[str]:
         return frozenset(run.id for run in self.moments[at].runs if run.live)

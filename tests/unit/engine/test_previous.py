@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from horae.engine.previous import load_previous, render_previous
 from horae.model.limits import PREVIOUS_BYTES
 from horae.model.origin import ChainPlace
 from horae.model.run import RunState
+from horae.ports.previous import load_previous, render_previous
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_task, an_ended_run
 

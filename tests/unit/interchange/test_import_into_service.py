@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from horae.interchange import ImportedTask, crontab, nanoclaw, openclaw
 from horae.interchange.import_result import without_future_past
 from horae.model.accounts.principal import Principal
+from horae.model.gate import Gate
 from horae.model.task import Task, TaskPast
 from horae.ports.store import TaskFilter
 from horae.schedule import Once
@@ -30,7 +32,7 @@ def everything(folder: Path) -> list[ImportedTask]:
         *crontab.read(sample("user.crontab"), zone=SHANGHAI, user="ann").tasks,
         *crontab.read(sample("system.crontab"), zone=SHANGHAI, user="", system=True).tasks,
         *openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI).tasks,
-        *nanoclaw.read(made(folder, TASK, once), zone=SHANGHAI).tasks,
+        *nanoclaw.read(made(folder, {**TASK, "script": "echo '{}'"}, once), zone=SHANGHAI).tasks,
     ]
 
 
@@ -45,7 +47,7 @@ async def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "messages.db").unlink()
     assert await take_over() == made_first
     kept = (await store.tasks(TaskFilter(), limit=1_000)).items
-    assert len(kept) == len(made_first) == 15
+    assert len(kept) == len(made_first) == 16
     assert {task.owner for task in made_first} == {"operator", "group:main", "group:ops", "group:family"}
 
 
@@ -56,6 +58,14 @@ def test_the_command_target_accepts_every_command(tmp_path: Path) -> None:
     for found in commands:
         spec = check_spec(spec_of(found), settings, Programs(settings))
         assert spec_of(found).items() <= spec.items()
+
+
+def test_the_command_target_accepts_every_gate(tmp_path: Path) -> None:
+    settings = read_settings({"allow": ["bash", "node"]})
+    gates = [gate for found in everything(tmp_path) if isinstance(gate := found.request.options.gate, Gate)]
+    assert len(gates) == 2
+    for gate in gates:
+        check_spec(json.loads(gate.spec), settings, Programs(settings))
 
 
 async def test_task_goes_on_from_its_past(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from horae.errors import Conflict, Refusal
 from horae.interchange import AgentGroup, ImportedTask, PastRun, nanoclaw
+from horae.model.gate import Gate
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, SHANGHAI, TASK, TASKS_BEFORE, made
@@ -26,14 +28,30 @@ def found_in(folder: Path, **changes: Any) -> ImportedTask:
 
 
 def test_task_keeps_group_chat_and_prompt(tmp_path: Path) -> None:
-    found = found_in(tmp_path, context_mode="group", script="exit 0")
+    found = found_in(tmp_path, context_mode="group")
     request = found.request
     assert (request.owner, request.lane, request.key) == ("group:family", "group:family", "nanoclaw:task-1")
     assert (request.name, request.when) == ("Send the weather.", Cron("0 9 * * *", zone=SHANGHAI))
     assert request.target.kind == "agent"
-    assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "group", "script": "exit 0"}
+    assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "group"}
+    assert request.options.gate is None
     assert payload_of(found) == {"prompt": "Send the weather.\nAll of it."}
     assert (found.paused, found.source, found.notes) == (False, "task-1", ())
+
+
+def test_script_of_a_task_is_its_gate(tmp_path: Path) -> None:
+    script = 'new=$(cat /workspace/group/new)\necho "{\\"wakeAgent\\": ${new:-false}}"\n'
+    found = found_in(tmp_path, script=script)
+    gate = found.request.options.gate
+    assert isinstance(gate, Gate)
+    assert (gate.kind, json.loads(gate.spec)) == ("command", {"argv": ["bash", "-c", script]})
+    assert (gate.timeout, gate.state) == (timedelta(seconds=30), False)
+    assert "script" not in spec_of(found)
+    assert codes_of(found) == ["nanoclaw_script"]
+
+
+def test_empty_script_is_no_gate(tmp_path: Path) -> None:
+    assert found_in(tmp_path, script="").request.options.gate is None
 
 
 def test_interval_counts_from_the_end_and_has_its_next_run(tmp_path: Path) -> None:
@@ -146,6 +164,7 @@ def test_the_groups_of_an_older_version_are_a_json_file() -> None:
         ({"group_folder": "global"}, "import_bad_field"),
         ({"prompt": ""}, "import_bad_field"),
         ({"prompt": b"\xff\xfe"}, "import_bad_field"),
+        ({"script": b"\xff\xfe"}, "import_bad_field"),
         ({"prompt": "x" * 300_000}, "payload_too_large"),
         ({"id": "x" * 300}, "bad_text"),
         ({"id": "a\x1b[2Jb"}, "bad_text"),

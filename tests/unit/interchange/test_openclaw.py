@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from horae.errors import Refusal
 from horae.interchange import ImportedTask, ImportResult, PastRun, openclaw
+from horae.model.gate import Gate
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once, first
 from horae.schedule import Past as SchedulePast
@@ -41,11 +42,10 @@ class TestSampleFile:
     found = by_source(imported)
 
     def test_every_job_is_imported_completed_or_reported(self) -> None:
-        assert list(self.found) == ["morning", "heartbeat", "reminder", "probe", "shell"]
+        assert list(self.found) == ["morning", "heartbeat", "reminder", "probe", "shell", "maybe"]
         assert [(note.code, "1" in note.english) for note in self.imported.notes] == [("openclaw_completed", True)]
         assert reasons(self.imported) == {
             "watch": "openclaw_event_schedule",
-            "maybe": "openclaw_trigger",
             "code": "openclaw_script",
             "broken": "out_of_range",
             "job 11": "import_bad_field",
@@ -164,6 +164,17 @@ def test_schedule_is_converted(schedule: dict[str, Any], expected: object) -> No
         ({"payload": {"kind": "command", "argv": ["a"], "timeoutSeconds": -1}}, "import_bad_field"),
         ({"payload": {"kind": "command", "argv": ["x" * 300_000]}}, "import_target_too_large"),
         ({"agentId": "../x"}, "import_bad_field"),
+        ({"trigger": {"script": ""}}, "import_bad_field"),
+        ({"trigger": "script"}, "import_bad_field"),
+        ({"trigger": {"script": "a\0b"}}, "import_bad_field"),
+        ({"trigger": {"script": "json({fire: true})", "once": "perhaps"}}, "import_bad_field"),
+        ({"trigger": {"script": "await tools.call('web_fetch', {})"}}, "openclaw_trigger_tools"),
+        ({"trigger": {"script": "await tools[name]()"}}, "openclaw_trigger_tools"),
+        ({"trigger": {"script": "json({fire: trigger.streamBatch !== ''})"}}, "openclaw_trigger_tools"),
+        (
+            {"trigger": {"script": "json({fire: true})"}, "payload": {"kind": "script", "script": "1"}},
+            "openclaw_script",
+        ),
         ({"id": None}, "import_bad_field"),
         ({"id": 7}, "import_bad_field"),
         ({"name": "half \ud800 letter"}, "import_bad_field"),
@@ -174,6 +185,38 @@ def test_broken_job_is_reported_and_others_are_read(changes: dict[str, Any], cod
     imported = read({**JOB, **changes}, {**JOB, "id": "good"})
     assert [found.source for found in imported.tasks] == ["good"]
     assert [unclear.note.code for unclear in imported.rejected] == [code]
+
+
+WATCH = "const res = await exec({command: 'date'}); json({fire: true, message: 'now', state: {at: res.aggregated}});"
+
+
+def gate_of(found: ImportedTask) -> tuple[Gate, dict[str, Any]]:
+    gate = found.request.options.gate
+    assert isinstance(gate, Gate)
+    return gate, json.loads(gate.spec)
+
+
+def test_condition_trigger_is_a_gate() -> None:
+    found = only(trigger={"script": WATCH, "once": False}, schedule={"kind": "every", "everyMs": 30000})
+    gate, spec = gate_of(found)
+    assert (gate.kind, gate.timeout, gate.state) == ("command", timedelta(seconds=30), True)
+    assert (spec["argv"][0], spec["argv"][-2:], "environment" in spec) == ("node", ["--", WATCH], False)
+    assert codes_of(found) == ["openclaw_trigger"]
+
+
+def test_condition_trigger_that_fires_once_with_its_state_and_other_fields() -> None:
+    state = {"triggerState": {"status": "红"}, "triggerEvalCount": 3}
+    found = only(trigger={"script": WATCH, "once": True, "shell": 1}, state=state)
+    _, spec = gate_of(found)
+    assert (spec["argv"][-1], spec["environment"]) == ("once", {"TRIGGER_STATE": '{"status":"红"}'})
+    assert codes_of(found) == ["openclaw_trigger", "openclaw_trigger_once", "openclaw_ignored"]
+    assert "trigger.shell" in found.notes[-1].english
+
+
+@pytest.mark.parametrize("state", [None, {}, {"triggerState": None}, {"triggerState": "x" * 20_000}, "odd"])
+def test_trigger_state_that_is_absent_or_unusable_does_not_reject_the_job(state: Any) -> None:
+    _, spec = gate_of(only(trigger={"script": WATCH}, state=state))
+    assert "environment" not in spec
 
 
 def test_a_job_that_failed_once_and_is_still_enabled_is_not_over() -> None:

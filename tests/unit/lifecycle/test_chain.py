@@ -15,6 +15,7 @@ from horae.model.entry import EntryKind, EntryState
 from horae.model.events.trace_context import trace_id, traceparent
 from horae.model.origin import NO_SUCCESSORS, ChainPlace, Origin, RootOccurrence
 from horae.model.outcome import Cancelled, Failed, Skipped, Succeeded, TimedOut
+from horae.model.pauses import pause_note
 from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import RunState
@@ -70,6 +71,25 @@ def test_a_start_ends_nothing() -> None:
     world.task = world.task._replace(successors=SUCCESSORS)
     before = world.at(hour(13)).facts
     assert ended_occurrences(before, world.claim()) == ()
+
+
+def test_missed_occurrences_end_as_skipped_and_the_run_for_them_fires_once() -> None:
+    world = World()
+    world.task = world.task._replace(successors=SUCCESSORS)
+    before = world.at(hour(15.5)).facts
+    (skipped,) = ended_occurrences(before, world.claim())
+    assert (skipped.state, skipped.root.planned) == (SKIPPED, hour(14))
+    before = world.facts
+    (end,) = ended_occurrences(before, world.settle())
+    assert (end.state, end.root.planned) == (SUCCEEDED, hour(15))
+
+
+def test_a_run_that_killed_its_processes_ends_as_failed() -> None:
+    world = linked()
+    before = world.facts
+    (end,) = ended_occurrences(before, world.settle(Failed("dead", died_isolated=True)))
+    assert end.state is FAILED
+    assert world.state is TaskState.FAILED
 
 
 def test_a_superseded_retry_ends_its_occurrence_as_skipped() -> None:
@@ -293,7 +313,9 @@ def test_a_deleted_predecessor_pauses_an_active_task() -> None:
     deleted = World().task
     world.apply(lose_predecessor(world.facts, deleted, world.now))
     assert world.status.pause is not None
-    assert (world.status.pause.cause, world.status.pause.note) == (PauseCause.PREDECESSOR_DELETED, "a task")
+    assert world.status.pause.cause is PauseCause.PREDECESSOR_DELETED
+    assert pause_note(world.status.pause, "en") == "predecessor deleted: a task"
+    assert pause_note(world.status.pause, "zh") == "前置任务已删除：a task"
     assert lose_predecessor(world.facts, deleted, world.now) == NOTHING
 
 
@@ -394,6 +416,17 @@ def test_a_chained_occurrence_waits_for_its_lane_and_for_a_node() -> None:
     stranded.strand()
     stranded.admit().claim_at(NOON + 2 * DAY)
     assert stranded.ledger == ["12:00 running"]
+
+
+def test_a_chained_occurrence_that_waits_for_its_lane_is_skipped_at_its_start_deadline() -> None:
+    world = ChainWorld(lane="lane", start_within=10 * MINUTE)
+    world.others = 1
+    world.predecessor_ends()
+    world.claim()
+    assert [entry.kind for entry in world.entries.values()] == [EntryKind.CHAIN, EntryKind.START_DEADLINE]
+    world.claim_at(NOON + 10 * MINUTE)
+    assert world.ledger == ["12:00 skipped start_deadline"]
+    assert world.agenda == []
 
 
 def test_failures_of_chained_occurrences_count() -> None:

@@ -35,6 +35,13 @@ def test_a_predecessor_ended_otherwise() -> None:
     assert "backup 以“失败”结束，而它必须成功。" in answer.chinese
 
 
+def test_a_skipped_predecessor_is_no_end() -> None:
+    world = ChainWorld(Link("tsk_a", "ended"))
+    answer = explain_unstarted(world.facts, a_row(world, ChainState.SKIPPED, a=RunState.SKIPPED), NAMES)
+    assert answer.english == "It was not started. backup ended as skipped, and it must succeed or fail."
+    assert "而它必须成功或失败。" in answer.chinese
+
+
 def test_a_join_waits() -> None:
     world = ChainWorld(Link("tsk_a"), Link("tsk_b"), mode="all")
     answer = explain_unstarted(world.facts, a_row(world, ChainState.OPEN, a=RunState.SUCCEEDED), NAMES)

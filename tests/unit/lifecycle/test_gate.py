@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from horae.errors import InvalidTask
+from horae.errors import InvalidTask, Refusal
+from horae.lifecycle.control import check_gate, request_retry, run_now
 from horae.lifecycle.explain import explain
 from horae.lifecycle.fire import fire, park_unroutable
 from horae.lifecycle.plan import Draft, build_task
+from horae.lifecycle.recover import recover, release
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts, combine_decisions, facts_after
@@ -25,11 +28,12 @@ from horae.model.gate import (
     gate_wait,
     read_verdict,
     state_write,
+    verdict_json,
 )
-from horae.model.limits import TARGET_BYTES
+from horae.model.limits import RESULT_BYTES, TARGET_BYTES
 from horae.model.origin import Origin
-from horae.model.outcome import Cancelled, Settlement, Skipped, Succeeded, Waiting
-from horae.model.policy import Policies, from_json, to_json
+from horae.model.outcome import Cancelled, Failed, Settlement, Skipped, Succeeded, TimedOut, Waiting
+from horae.model.policy import OVERLAPS, Policies, RetryPolicy, from_json, to_json
 from horae.model.reason import Reason
 from horae.model.route import missing_route
 from horae.model.run import RunState
@@ -71,7 +75,7 @@ def test_policies_keep_the_gate_in_their_stored_form() -> None:
     [None, RunInput("replace", '{"a": 1.0}'), RunInput("merge", "{}", "helper")],
     ids=["no input", "replace", "merge of an agent"],
 )
-@pytest.mark.parametrize("gate", [GateProgress(3), GateProgress(0, VERDICT)], ids=["failures", "verdict"])
+@pytest.mark.parametrize("gate", [GateProgress(3), GateProgress(0, VERDICT), GateProgress(only=True)])
 def test_progress_is_kept_beside_the_input(given: RunInput | None, gate: GateProgress) -> None:
     kept = with_gate(given, gate)
     assert kept is not None
@@ -130,6 +134,74 @@ def test_run_that_waits_for_an_answer_keeps_its_verdict_and_state() -> None:
     answered = settle(facts, waiting, Settlement(waiting.id, waiting.token, Succeeded(), NOON, NOON + MINUTE))
     (write,) = answered.attached
     assert (write.record.body, write.replacing) == ("7", 3)
+
+
+def test_verdict_of_a_check_leaves_out_data_that_is_too_large() -> None:
+    assert json.loads(verdict_json(VERDICT)) == {"run": True, "reason": "new", "state": 7, "data": "mail"}
+    largest = VERDICT._replace(data=json.dumps("x" * (RESULT_BYTES - 2)), state=None)
+    assert json.loads(verdict_json(largest)) == {
+        "run": True,
+        "reason": "new",
+        "state": None,
+        "data_bytes": RESULT_BYTES,
+    }
+
+
+def checked(task: Any = None, **fields: Any) -> tuple[Facts, Any]:
+    """Facts with a live check of the gate."""
+    task = gated() if task is None else task
+    run = a_run(task, origin=Origin.MANUAL, input=with_gate(None, GateProgress(only=True)), **fields)
+    return Facts(task, NEW_TASK_STATUS, (an_entry(task, due=NOON + HOUR),), (run,)), run
+
+
+@pytest.mark.parametrize("outcome", [Skipped("new", Reason.GATE_CHECKED), Failed("no"), Cancelled(), TimedOut()])
+def test_end_of_a_check_changes_only_its_run(outcome: Any) -> None:
+    facts, run = checked()
+    change = settle(facts, run, Settlement(run.id, run.token, outcome, run.started, NOON + MINUTE, VERDICT))
+    (ended,) = change.updated_runs
+    assert (change.status, change.put, change.attached, ended.live) == (None, (), (), False)
+    assert (ended.result_json is None) is not isinstance(outcome, Skipped)
+
+
+def test_lost_check_is_not_repeated() -> None:
+    facts, run = checked()
+    for change in (recover(facts, run, NOON), release(facts, run, NOON)):
+        assert (change.put, change.status, change.updated_runs[0].state) == ((), None, RunState.LOST)
+    with pytest.raises(Refusal, match="lost"):
+        request_retry(facts._replace(live=()), run._replace(state=RunState.LOST), NOON)
+
+
+@pytest.mark.parametrize("overlap", OVERLAPS)
+def test_check_and_run_of_a_task_do_not_concern_each_other(overlap: Any) -> None:
+    gate = replace(GATE, state=False)
+    retry = RetryPolicy(superseded_by_next=False)
+    task = a_task(schedule=Every(interval=HOUR), policies=Policies(gate=gate, overlap=overlap, retry=retry))
+    context = ClaimContext(NODE, NOON + HOUR, SECOND)
+    facts, check = checked(task)
+    started = fire(facts, facts.entries[0], 2, context)
+    assert ([run.state for run in started.new_runs], started.cancelled) == ([RunState.RUNNING], ())
+    running = facts._replace(live=(a_run(task),))
+    waiting = an_entry(task, slot="retry", kind=EntryKind.RETRY, due=NOON + 2 * HOUR, planned=NOON, attempt=2)
+    for before in (running, running._replace(live=(), entries=(*running.entries, waiting))):
+        after = facts_after(before, check_gate(before, NOON))
+        (entry,) = [each for each in after.entries if each.kind is EntryKind.MANUAL]
+        change = fire(after, entry, 2, context)
+        assert [(run.state, run.input) for run in change.new_runs] == [(RunState.RUNNING, check.input)]
+        assert (change.cancelled, change.dropped) == ((), (entry.slot,))
+        with pytest.raises(Refusal, match="requested already"):
+            check_gate(after, NOON)
+    idle = facts_after(running._replace(live=()), check_gate(running._replace(live=()), NOON))
+    assert run_now(idle, NOON + MINUTE, fires=False).put
+    with pytest.raises(Refusal, match="no gate to check"):
+        check_gate(facts._replace(task=a_task()), NOON)
+
+
+@pytest.mark.parametrize(("gate", "deaths"), [(None, 0), (GATE, 1)])
+def test_claimed_run_is_repeated_and_its_gate_may_have_killed_the_node(gate: Gate | None, deaths: int) -> None:
+    task = a_task(policies=Policies(gate=gate, guarantee="at_most_once"))
+    run = a_run(task, state=RunState.CLAIMED, started=None)
+    (entry,) = recover(Facts(task, NEW_TASK_STATUS, (), (run,)), run, NOON).put
+    assert (entry.kind, entry.deaths) == (EntryKind.RETRY, deaths)
 
 
 class Steps:

@@ -19,6 +19,8 @@ from horae.lifecycle.messages import (
     appended_event,
     check_usage,
     make_page,
+    needs_usage,
+    position_of,
     progress_change,
     register_reader,
     remove_old,
@@ -82,6 +84,31 @@ def test_usage_beyond_the_quota_is_refused() -> None:
         with pytest.raises(Refusal) as refused:
             check_usage("ada", usage, StreamQuota(1, 10))
         assert refused.value.code == code
+    check_usage("ada", StreamUsage(10**6, 10**15), StreamQuota(None, None))
+
+
+def test_usage_is_summed_for_new_streams_and_for_each_step() -> None:
+    grown = a_stream(1, 9)
+    quota = StreamQuota(2, 3_200)  # a step has 100 bytes
+    assert needs_usage(a_stream(1, 0), grown, quota)
+    assert needs_usage(a_stream(1, 0), grown, StreamQuota(None, 10))
+    assert not needs_usage(a_stream(1, 0), grown, StreamQuota(None, None))
+    assert not needs_usage(grown._replace(bytes=100), grown._replace(bytes=199), quota)
+    assert needs_usage(grown._replace(bytes=199), grown._replace(bytes=200), quota)
+    assert not needs_usage(grown._replace(bytes=1), grown._replace(bytes=10**9), StreamQuota(2, None))
+    assert needs_usage(grown._replace(bytes=1), grown._replace(bytes=2), StreamQuota(None, 10))
+
+
+def test_an_append_beyond_the_quota_of_a_stream_is_refused() -> None:
+    two = [a_message(1), a_message(2)]
+    for quota, code in ((StreamQuota(messages=4), "stream_full"), (StreamQuota(text_bytes=2), "message_too_large")):
+        with pytest.raises(Refusal) as refused:
+            append_messages(a_stream(1, 3), two, {}, quota)
+        assert refused.value.code == code
+        # A repetition adds nothing.
+        append_messages(a_stream(1, 3), two, {message.identity: 1 for message in two}, quota)
+    append = append_messages(a_stream(1, 3), two, {}, StreamQuota(messages=5, text_bytes=100))
+    assert append.stream.last == 5
 
 
 @pytest.mark.parametrize(
@@ -130,9 +157,15 @@ def test_a_reader_is_registered_once_and_within_the_stream() -> None:
     assert register_reader(state, "b", None, NOON).number == 5
     assert register_reader(state, "b", 99, NOON).number == 5
     full = state._replace(cursors=tuple(Cursor(str(place), 0, NOON) for place in range(MAX_READERS)))
-    with pytest.raises(Refusal) as refused:
-        register_reader(full, "b", 0, NOON)
-    assert refused.value.code == "too_many_readers"
+    for crowded, quota in ((full, StreamQuota(readers=None)), (state, StreamQuota(readers=1))):
+        with pytest.raises(Refusal) as refused:
+            register_reader(crowded, "b", 0, NOON, quota)
+        assert refused.value.code == "too_many_readers"
+
+
+def test_the_position_of_a_reader_is_that_of_its_cursor() -> None:
+    state = StreamState(a_stream(1, 5), (Cursor("a", 2, NOON), Cursor("b", 4, NOON)))
+    assert (position_of(state, "b"), position_of(state, "c")) == (4, None)
 
 
 def test_retention_removes_what_is_read_and_old_enough() -> None:
@@ -167,10 +200,14 @@ def test_a_page_ends_at_its_bytes_and_shows_the_gaps_behind_it() -> None:
 @pytest.mark.parametrize("outcome", [Succeeded(), Skipped(), Waiting(NOON)])
 def test_writes_of_a_run_that_did_its_work_are_attached(outcome: Any) -> None:
     writes = RunWrites(
-        (RecordWrite(Record("a", "b", "", "{}")),), (a_message(1),), (CursorMove("chat", "r", (), NOON),)
+        (RecordWrite(Record("a", "b", "", "{}")),),
+        (a_message(1),),
+        (CursorMove("chat", "r", (), NOON),),
+        StreamQuota(3),
     )
     change = with_writes(Change(), outcome, writes)
-    assert (change.attached, change.messages, change.moves) == writes
+    assert (change.attached, change.messages, change.moves) == writes[:3]
+    assert change.stream_quota == writes.quota == StreamQuota(3)
     assert progress_change(writes) == change
     assert with_writes(Change(), outcome, None) == Change()
 

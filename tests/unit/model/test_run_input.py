@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.model.effective_payload import check_input, with_input
+from horae.model.effective_payload import check_input, task_of_run, with_input
 from horae.model.limits import PAYLOAD_BYTES
-from horae.model.placeholders import TemplateTask
+from horae.model.placeholders import TemplateTask, recognise_template
 from horae.model.run_input import INPUT_MODES, RunInput, merge_patch, parse_input
-from horae.testing.factories import a_task
+from horae.testing.factories import a_run, a_task
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
@@ -108,3 +108,21 @@ def test_unknown_placeholder_is_named_with_its_place() -> None:
     with pytest.raises(Refusal) as refusal:
         check_input(RunInput("replace", '{"a":["{horae.day}"]}'))
     assert (refusal.value.code, refusal.value.facts["name"]) == ("unknown_placeholder", "input.replace.a.0")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "payload"),
+    [
+        (None, {"day": "2026-03-01T12:00:00+00:00"}),
+        (RunInput("merge", '{"n":"{horae.attempt}"}'), {"day": "2026-03-01T12:00:00+00:00", "n": "1"}),
+        (RunInput("replace", '{"n":2}'), {"n": 2}),
+    ],
+)
+def test_task_of_a_run_has_its_input_and_its_placeholders(chosen: RunInput | None, payload: object) -> None:
+    task = recognise_template(a_task(payload='{"day":"{horae.planned}"}'))
+    assert json.loads(task_of_run(task, a_run(task, input=chosen)).payload) == payload
+
+
+def test_task_without_input_and_placeholders_is_that_of_its_run() -> None:
+    task = a_task()
+    assert task_of_run(task, a_run(task)) is task

@@ -22,6 +22,7 @@ from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
+from horae.service.groups.groups import Groups
 from horae.service.messages.streams import Streams
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
@@ -70,6 +71,7 @@ SERVICES: Final = (
     Sessions,
     Webhooks,
     Destinations,
+    Groups,
     Streams,
     PlannedRuns,
     CalendarTokens,

@@ -47,6 +47,7 @@ REFUSED = frozenset(
         "drop_expired",
         "renew_lease",
         "import_page",
+        "declare_idle",
         "join",
         "leave",
         "open",

@@ -146,6 +146,8 @@ def paused(cause: PauseCause) -> TaskStatus:
         (facts(NEW_TASK_STATUS._replace(failures=1)), timedelta(0), NeedKind.FAILING),
         (facts(paused(PauseCause.ORPHANED)), timedelta(0), NeedKind.ORPHANED),
         (facts(paused(PauseCause.AWAITING_APPROVAL)), timedelta(0), NeedKind.AWAITING_APPROVAL),
+        (facts(paused(PauseCause.PREDECESSOR_DELETED)), timedelta(0), NeedKind.PREDECESSOR_DELETED),
+        (facts(paused(PauseCause.GATE_FAILED)), timedelta(0), NeedKind.GATE_FAILED),
         (facts(paused(PauseCause.REQUESTED)), DAY, None),
         (facts(paused(PauseCause.AGENT_STOPPED)), DAY, None),
         (facts(stand=EntryState.PARKED, lane="function:gone"), timedelta(0), NeedKind.STRANDED),

@@ -41,6 +41,7 @@ from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
+from horae.service.groups.groups import Groups
 from horae.service.messages.streams import MessageDraft, Streams
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
@@ -133,6 +134,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "idle"): lambda harness, ask: harness.runs.idle(BOB, ask),
     (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
     (Runs, "last_line"): lambda harness, ask: harness.runs.last_line(BOB, ask),
@@ -239,6 +241,8 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Lanes, "all"): lambda harness: harness.service.lanes.all(BOB),
     (Lanes, "limit"): lambda harness: harness.service.lanes.limit(BOB, "garden", 1),
     (Lanes, "queues"): lambda harness: harness.service.lanes.queues(BOB),
+    (Lanes, "statuses"): lambda harness: harness.service.lanes.statuses(BOB),
+    (Lanes, "show"): lambda harness: harness.service.lanes.show(BOB, "ada/garden"),
     (Lanes, "queued"): lambda harness: harness.service.lanes.queued(BOB, "ada/garden"),
     (Agents, "page"): lambda harness: harness.service.agents.page(BOB),
     (Approvals, "page"): lambda harness: harness.service.approvals.page(BOB),
@@ -248,6 +252,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
     (Destinations, "page"): lambda harness: harness.service.destinations.page(BOB),
+    (Groups, "page"): lambda harness: harness.service.groups.page(BOB),
     (Streams, "page"): lambda harness: harness.service.streams.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
     (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
@@ -327,6 +332,12 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Destinations, "remove"): "test_destination_of_another_owner_is_absent",
     (Destinations, "deliveries"): "test_destination_of_another_owner_is_absent",
     (Destinations, "test"): "test_destination_of_another_owner_is_absent",
+    (Groups, "add"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "get"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "change"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "remove"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "find"): "test_operator_methods_return_nothing_of_owners",
+    (Groups, "find_by_chat"): "test_operator_methods_return_nothing_of_owners",
     (Streams, "send"): "test_stream_of_another_owner_is_absent",
     (Streams, "messages"): "test_stream_of_another_owner_is_absent",
     (Streams, "get"): "test_stream_of_another_owner_is_absent",
@@ -437,6 +448,7 @@ async def make_resources_of_ada(harness: ServiceHarness) -> ForeignResources:
     await harness.service.accounts.put(CHIEF, "ada")
     await harness.service.tokens.make(CHIEF, owner="ada", name="hers", agent="robot")
     await harness.service.lanes.limit(ADA, "garden", 2)
+    await harness.service.groups.add(CHIEF, "family", "web:1")
     await harness.service.webhooks.create(ADA, "https://93.184.216.34/hook")
     await harness.service.destinations.put(ADA, "ops", url="json://x/")
     await harness.service.streams.send(ADA, "chat:1", [MessageDraft("secret words")])
@@ -666,6 +678,22 @@ async def test_destination_of_another_owner_is_absent() -> None:
             assert foreign == answer_without_id(await answer_code(ask("ops", "bob")), "ops")
         assert isinstance(await answer_code(destinations.put(BOB, "ops", "ada", url="json://x/")), Refusal)
         assert [each.owner for each in (await destinations.page(ROOT)).items] == ["ada"]
+
+
+async def test_group_is_seen_by_itself_and_by_admins() -> None:
+    async with open_harness() as harness:
+        groups = harness.service.groups
+        await groups.add(ROOT, "family", "web:1")
+        itself = Principal("group:family")
+        assert (await groups.get(itself, "family")).chat == "web:1"
+        assert await code_of(groups.get(BOB, "family")) == "no_such_group"
+        assert [each.folder for each in (await groups.page(itself)).items] == ["family"]
+        for refused in (
+            groups.add(itself, "other", "web:2"),
+            groups.change(itself, "family", is_main=True),
+            groups.remove(itself, "family"),
+        ):
+            assert await code_of(refused) == "not_allowed"
 
 
 async def test_stream_of_another_owner_is_absent() -> None:

@@ -30,6 +30,7 @@ from horae.service.doctor import Doctor
 from horae.service.events.destinations import Destinations
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
+from horae.service.groups.groups import Groups
 from horae.service.messages.streams import MessageDraft, Streams
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.failures import Failures
@@ -161,6 +162,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.READ, lambda harness, who, things: harness.explanations.explain(who, things.task, None)
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
+    (Runs, "idle"): _runs(Scope.READ, lambda runs, who, run: runs.idle(who, run)),
     (Runs, "chain"): _runs(Scope.READ, lambda runs, who, run: runs.chain(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "last_line"): _runs(Scope.READ, lambda runs, who, run: runs.last_line(who, run)),
@@ -254,6 +256,20 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Destinations, "page"): Call(
         Scope.READ, lambda harness, who, _: harness.service.destinations.page(who), owned=False
     ),
+    (Groups, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.groups.page(who), owned=False),
+    (Groups, "add"): Call(
+        Scope.ADMIN,
+        lambda harness, who, things: harness.service.groups.add(who, f"{things.owner}-2", f"web:{things.owner}-2"),
+        owned=False,
+    ),
+    (Groups, "change"): Call(
+        Scope.ADMIN,
+        lambda harness, who, things: harness.service.groups.change(who, things.owner, name="x"),
+        owned=False,
+    ),
+    (Groups, "remove"): Call(
+        Scope.ADMIN, lambda harness, who, things: harness.service.groups.remove(who, things.owner), owned=False
+    ),
     (Streams, "get"): _streams(Scope.READ, lambda all_of, who, owner: all_of.get(who, "chat:1", owner)),
     (Streams, "messages"): _streams(Scope.READ, lambda all_of, who, owner: all_of.messages(who, "chat:1", owner=owner)),
     (Streams, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.streams.page(who), owned=False),
@@ -318,6 +334,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (SecretVault, "names"): Call(Scope.READ, lambda harness, who, _: harness.service.secrets.names(who), owned=False),
     (Lanes, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.all(who), owned=False),
     (Lanes, "queues"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queues(who), owned=False),
+    (Lanes, "statuses"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.statuses(who), owned=False),
+    (Lanes, "show"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.show(who, "x"), owned=False),
     (Lanes, "queued"): Call(Scope.READ, lambda harness, who, _: harness.service.lanes.queued(who, "x"), owned=False),
     (Agents, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.agents.page(who), owned=False),
     (Approvals, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.approvals.page(who), owned=False),
@@ -384,6 +402,7 @@ ELSEWHERE: Final = frozenset(
         (Approvals, "pause_revoked"),  # after a token was revoked: test_fire_rights.py
         (Approvals, "approve"),  # test_approvals.py: who may approve
         (Approvals, "reject"),  # test_approvals.py: who may reject
+        (Groups, "get"),  # a group is an owner of its own: test_groups.py
     }
 )
 UNASKED: Final = frozenset(
@@ -404,6 +423,7 @@ UNASKED: Final = frozenset(
         "enforce_owner",
         "fill_storage",
         "find",
+        "find_by_chat",
         "free_storage",
         "load",
         "make_first",
@@ -464,6 +484,7 @@ async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
     await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
     await harness.service.destinations.put(chief, "ops", url="json://x/")
+    await harness.service.groups.add(LOCAL, owner, f"web:{owner}")
     await harness.service.streams.send(chief, "chat:1", [MessageDraft("hello")])
     await harness.service.streams.register(chief, "chat:1", "handled")
     return CallSubject(owner, task.id, run.id, token.id, webhook.id, opened.session.id)
@@ -558,6 +579,8 @@ async def test_local_principal_may_call_everything() -> None:
             facts = await harness.store.find("me", "roses")
             if facts is not None:
                 await harness.tasks.delete(LOCAL, facts.task.id)
+            for group in (await harness.service.groups.page(LOCAL)).items:
+                await harness.service.groups.remove(LOCAL, group.folder)
             for webhook in (await harness.service.webhooks.page(LOCAL)).items:
                 await harness.service.webhooks.remove(LOCAL, webhook.id)
 

@@ -133,6 +133,15 @@ def until_asked_to_yield(ctx: Context) -> datetime:
     return ctx.deadline
 
 
+def idle_until_asked_to_yield(ctx: Context) -> str:
+    ctx.idle()
+    ctx.log.info("idle")
+    while not ctx.yield_requested:
+        ctx.heartbeat()
+    ctx.idle(False)  # noqa: FBT003 - the argument is the state
+    return str(ctx.yield_reason)
+
+
 def wait_for_children() -> str:
     try:
         os.wait()

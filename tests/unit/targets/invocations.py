@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Lock
 
 from horae.engine.run_messages import RunMessages as EngineMessages
+from horae.engine.run_records import RunRecords as EngineRecords
+from horae.model.idle import YieldReason
 from horae.model.outcome import Outcome
 from horae.model.policy import DEFAULT_POLICIES
 from horae.model.run import Origin, Run, RunState, Span
 from horae.model.task import Target, Task
-from horae.ports.target import RunMessages
+from horae.ports.target import RunMessages, RunRecords
 from horae.schedule import Now
 from horae.stores.memory import MemoryStore
 from horae.targets.function.registry import Isolation, Registry, function_spec
@@ -56,10 +58,15 @@ class Recorded:
         self.deadline = NOON + timedelta(minutes=5)
         self.cancelled = False
         self.yield_requested = False
+        self.yield_reason: YieldReason | None = None
+        self.idle_states: list[bool] = []
         self.lines: list[tuple[str, str]] = []
         self.beats = 0
         self.actions: list[Callable[[], None]] = []
-        self.messages: RunMessages = EngineMessages(MemoryStore(), self, lambda: NOON)
+        store = MemoryStore()
+        messages = EngineMessages(store, self, lambda: NOON)
+        self.messages: RunMessages = messages
+        self.records: RunRecords = EngineRecords(store, self, messages.staged)
         self._lock = Lock()
         self._awaited: list[tuple[str, Event]] = []
 
@@ -76,6 +83,9 @@ class Recorded:
     def heartbeat(self) -> None:
         self.beats += 1
         self.deadline += timedelta(minutes=1)
+
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self.idle_states.append(idle)
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         self.actions.append(action)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from horae.model.idle import YieldKind, YieldReason
 from horae.model.limits import LOG_LINE_CHARACTERS
 from horae.model.run import Span
 from horae.targets.function.context import Context, run_facts_of
@@ -43,6 +44,12 @@ def test_context_reflects_progress() -> None:
     assert (ctx.cancelled, ctx.yield_requested) == (False, False)
     invocation.cancelled = invocation.yield_requested = True
     assert (ctx.cancelled, ctx.yield_requested) == (True, True)
+    assert ctx.yield_reason is None
+    invocation.yield_reason = YieldReason(YieldKind.HIGHER_PRIORITY, "press")
+    assert str(ctx.yield_reason) == "higher_priority: press"
+    ctx.idle()
+    ctx.idle(idle=False)
+    assert invocation.idle_states == [True, False]
 
 
 def test_context_log_has_the_interface_of_logging() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from horae.model.idle import YieldKind, YieldReason
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.function.registry import Registry
 from horae.targets.function.target import FunctionTarget
@@ -154,6 +155,21 @@ async def test_stop_request_of_the_node_and_the_moved_deadline_reach_the_functio
     assert isinstance(outcome, Succeeded)
     assert invocation.beats > 0
     assert (outcome.result or "").strip('"') > (NOON + timedelta(minutes=5)).isoformat()
+
+
+async def test_idle_state_and_the_reason_to_yield_cross_the_process_boundary() -> None:
+    invocation = Recorded(a_task("it"), a_run())
+    target = target_for(functions.idle_until_asked_to_yield, "process")
+    execution = asyncio.ensure_future(target.execute(invocation))
+    await invocation.wait_for("idle")
+    invocation.yield_reason = YieldReason(YieldKind.OTHER_OWNER, "press")
+    invocation.yield_requested = True
+    try:
+        outcome = await execution
+    finally:
+        target.close()
+    assert outcome == Succeeded('"other_owner: press"')
+    assert invocation.idle_states == [True, False]
 
 
 NODE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from horae.lifecycle import control
 from horae.lifecycle.explain import explain
 from horae.service.runs.explanations import OccurrenceExplanation
 from horae.wire.fixes import fixes_for
@@ -16,3 +17,13 @@ def test_occurrence_that_could_not_start_in_time_can_be_run_or_allowed_to_be_lat
         "horae run report --as-of 2026-03-01T13:00:00Z",
         "horae edit report --start-within never",
     ]
+
+
+def test_requested_run_that_could_not_start_in_time_is_requested_again() -> None:
+    world = World(start_within=10 * MINUTE)
+    world.apply(control.run_now(world.facts, world.now))
+    requested = world.now
+    world.claim_at(world.now + 11 * MINUTE)
+    answer = explain(world.facts, tuple(world.runs.values()), requested, world.now)
+    fixes = fixes_for(OccurrenceExplanation(world.facts, requested, answer), "report")
+    assert [fix.command for fix in fixes] == ["horae run report", "horae edit report --start-within never"]

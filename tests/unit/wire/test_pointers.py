@@ -14,6 +14,7 @@ from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
 from horae.testing.factories import a_task
 from horae.wire.pointers import pointer_to
+from horae.wire.tasks import read_task
 
 URL = "https://example.com/"
 
@@ -56,4 +57,29 @@ def test_refusal_of_a_placeholder_points_at_its_text(payload: Any, spec: dict[st
     task = a_task(payload=json.dumps(payload), target=Target("http", json.dumps(spec)))
     with pytest.raises(Refusal) as refused:
         check_placeholders(recognise_template(task))
+    assert pointer_to(refused.value) == pointer
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"after": [{"task": "a"}, {"task": "b", "on": "maybe"}]}, "/after/1/on"),
+        ({"after": [{"task": "a", "when": 1}]}, "/after/0"),
+        ({"after": [3]}, "/after/0"),
+        ({"after": "a", "mode": "some"}, "/mode"),
+        ({"after": "a", "when": "every 1h"}, "/after"),
+        ({"mode": "all"}, "/after"),
+        (
+            {"when": "every 1h", "policies": {"retry": {"superceded_by_next": False}}},
+            "/policies/retry/superceded_by_next",
+        ),
+        ({"when": "every 1h", "policies": {"notify": {"whom": "ops"}}}, "/policies/notify/whom"),
+        ({"when": "every 1h", "policies": {"retires": 3}}, "/policies/retires"),
+        ({"when": "every 1h", "past": {"count": 3}}, "/past/count"),
+        ({"when": "every 1h", "colour": "red"}, "/colour"),
+    ],
+)
+def test_refusal_of_a_request_points_at_its_field(fields: dict[str, Any], pointer: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        read_task({"name": "x", "say": "x", **fields})
     assert pointer_to(refused.value) == pointer

@@ -10,27 +10,44 @@ from starlette.responses import Response
 from ...model.accounts.principal import Principal
 from ...model.rate import RateChange, parse_rate
 from ...model.refusals import refuse
+from ...web.language import request_language
 from ...web.parameters import Body, Path
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
+from ...wire.lanes import lane_detail_json, lane_status_json
 from ...wire.overview import lane_json, lane_queue_json
 from ..openapi import LANE, Operation
-from ..parameters import DryRun, service_for
+from ..parameters import DryRun, Limit, service_for
 
 routes: Final = RouteGroup("/v1", "lanes")
 
 
 @routes.get("/lanes", Operation("list_lanes", "The lanes, and how full they are", "LaneList"))
 async def list_lanes(request: Request, principal: Principal) -> Response:
-    lanes = await app_context(request).service.lanes.all(principal)
-    return json_response({"items": [lane_json(each) for each in lanes], "next_cursor": None})
+    lanes = await app_context(request).service.lanes.statuses(principal)
+    return json_response({"items": [lane_status_json(each) for each in lanes], "next_cursor": None})
 
 
 @routes.get("/lanes/queues", Operation("list_lane_queues", "The lanes in which due entries wait", "LaneQueueList"))
 async def list_lane_queues(request: Request, principal: Principal) -> Response:
     queues = await app_context(request).service.lanes.queues(principal)
     return json_response({"items": [lane_queue_json(each) for each in queues], "next_cursor": None})
+
+
+@routes.get(
+    "/lanes/{lane:path}",
+    Operation("get_lane", "A lane with its runs, and the entries that wait in it in their order", "LaneDetail"),
+)
+async def get_lane(
+    request: Request,
+    principal: Principal,
+    lane: Annotated[str, Path(max_length=200)],
+    *,
+    limit: Limit = 50,
+) -> Response:
+    detail = await app_context(request).service.lanes.show(principal, lane, limit)
+    return json_response(lane_detail_json(detail, request_language(request)))
 
 
 @routes.put(

@@ -29,7 +29,7 @@ from ...web.responses import encode_json, json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.run_inputs import read_input
-from ...wire.runs import chain_json, line_json
+from ...wire.runs import chain_json, idle_json, line_json
 from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
 from ..openapi import CALLBACK, RUN_NOW, Operation
 from ..parameters import (
@@ -136,9 +136,10 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
 @routes.get("/runs/{run_id}", Operation("get_run", "One run", "Run", problems=(404,)))
 async def get_run(request: Request, principal: Principal, run_id: RunId, *, fields: Fields = None) -> Response:
     service, selection = app_context(request).service, parse_fields(fields, RUN_FIELDS)
-    return json_response(
-        selection.select(await _render_run(request, principal, service, await service.runs.get(principal, run_id)))
-    )
+    run = await service.runs.get(principal, run_id)
+    rendered = await _render_run(request, principal, service, run)
+    idle = await service.runs.idle(principal, run.id) if run.live else None
+    return json_response(selection.select(rendered | {"idle": idle_json(idle, request_language(request))}))
 
 
 @routes.get(

@@ -164,7 +164,11 @@ async def run_task(
     before = await _load_expected(request, principal, task_id)
     task_id = before.task.id
     planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(
-        principal, task_id, read_input(body.get("input")), chain=_read_chain(body)
+        principal,
+        task_id,
+        read_input(body.get("input")),
+        chain=_read_flag(body, "chain", default=True),
+        gate_only=_read_flag(body, "gate_only", default=False),
     )
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
@@ -174,12 +178,11 @@ async def run_task(
     return _queued_response(before, name, trace)
 
 
-def _read_chain(body: Any) -> bool:
-    """Return whether the end of the run starts the tasks that run after this one; the default."""
-    chain = body.get("chain", True)
-    if not isinstance(chain, bool):
-        raise refuse("bad_policy", name="chain", value=chain, wanted="true or false")
-    return chain
+def _read_flag(body: Any, name: str, *, default: bool) -> bool:
+    value = body.get(name, default)
+    if not isinstance(value, bool):
+        raise refuse("bad_policy", name=name, value=value, wanted="true or false")
+    return value
 
 
 @routes.post(
@@ -238,7 +241,13 @@ async def backfill_task(
         raise refuse("bad_policy", name="again", value=again, wanted="true or false")
     last = min(last, now)
     facts = await _conditional_tasks(request, dry_run=dry_run).backfill(
-        principal, task_id, first, last, again=again, given=read_input(body.get("input")), chain=_read_chain(body)
+        principal,
+        task_id,
+        first,
+        last,
+        again=again,
+        given=read_input(body.get("input")),
+        chain=_read_flag(body, "chain", default=True),
     )
     number = compute_backfill(before, first, last, listed=0).number
     store_ids(request, count=number)

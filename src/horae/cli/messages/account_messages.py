@@ -154,6 +154,11 @@ QUOTA_NAMES: Final = {
     "requests_per_minute": Message("{limit} requests a minute", "每分钟 {limit} 次请求"),
     "event_streams": Message("{limit} event streams at once", "同时 {limit} 个事件流"),
     "idempotency_keys": Message("{limit} idempotency keys a day", "每天 {limit} 个幂等键"),
+    "message_bytes": Message("{limit} bytes of text in a message", "每条消息文本 {limit} 字节"),
+    "message_streams": Message("{limit} message streams", "{limit} 个消息流"),
+    "stream_messages": Message("{limit} messages in a stream", "每个消息流 {limit} 条消息"),
+    "stream_readers": Message("{limit} readers of a stream", "每个消息流 {limit} 个读取者"),
+    "stored_message_bytes": Message("{limit} bytes of messages", "消息共 {limit} 字节"),
 }
 ALL_AGENTS: Final = Message("all agents", "所有智能体")
 AGENT_TITLES: Final = Message("NAME|OWNER|STATE", "名称|所有者|状态")

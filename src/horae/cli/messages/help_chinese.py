@@ -197,6 +197,7 @@ OPTIONS: Final[dict[str, str]] = {
     "With --after: any of them (default), or all.": "与 --after 一起使用：any（任意一个，默认）或 all（全部）。",
     "Also if other tasks run after it; these are then paused.": "即使有其他任务在它之后运行；这些任务随后暂停。",
     "Do not start the tasks that run after it.": "不启动在它之后运行的任务。",
+    "Ask its gate and show the verdict; the target is not called.": "询问其门控并显示结论；不调用目标。",
     "Show what runs after it, level by level; of a run, the states of its chain.": "逐级显示在它之后运行的任务；对于运行，显示其任务链的状态。",
     "Whose task it is.": "任务的所有者。",
     "Made, but paused.": "创建后即暂停。",
@@ -270,7 +271,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Only count.": "只统计数量。",
     "End after so long. Default: on Ctrl-C or q.": "指定时间后结束。默认：按 Ctrl-C 或 q。",
     # --- lanes, nodes
-    "At most so many at once; 0 lets nothing start.": "最大并发数；0 表示不启动任何运行。",
+    "At most so many at once; 0 lets nothing start. Without it, the lane is shown.": "最大并发数；0 表示不启动任何运行。省略时查看该通道。",
     "At most so many starts within any period: 100/1s.": "任意一个该时长内最多启动的次数：100/1s。",
     "Remove the rate.": "取消速率。",
     "show: one node with its functions. drain: claim nothing more, end, and go.": "show：查看一个节点及其函数。drain：不再领取任务，结束后退出。",

@@ -42,6 +42,8 @@ NEW: Final = Message("New", "新增")
 AS_IT_RUNS: Final = Message("Exactly as it runs", "实际运行内容")
 PAYLOAD: Final = Message("With", "参数")
 CREATED: Final = Message("Made", "创建")
+IDLE: Final = Message("Idle", "空闲")
+IDLE_SINCE: Final = Message("since {since}", "自 {since} 起")
 PLANNED: Final = Message("Due", "计划")
 BEGAN: Final = Message("Began", "开始")
 OVER: Final = Message("Ended", "结束")
@@ -170,7 +172,13 @@ TASK_COLUMNS: Final[dict[str, Message]] = {
 RUN_TITLES: Final = Message("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 PLANNED_TITLES: Final = Message("DUE|IN|TASK|", "到期|距今|任务|")
 FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
-LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|RATE", "通道|上限|占用|速率")
+LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|WAITING|OLDEST|IDLE|RATE", "通道|上限|占用|等待|最久等待|空闲|速率")
+LANE_USE: Final = Message("{used} of {limit} in use", "已用 {used} / {limit}")
+LANE_RUNS: Final = Message("Runs", "运行")
+LANE_OTHERS: Final = Message("{number} more that are not listed", "另有 {number} 个未列出")
+LANE_QUEUE: Final = Message("Waits", "等待")
+LANE_MORE: Final = Message("more entries wait than are listed", "等待的比列出的多")
+LANE_PRIORITY: Final = Message("priority {number}", "优先级 {number}")
 NODE_TITLES: Final = Message(
     "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|LABELS|FUNCTIONS",
     "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态|标签|函数",
@@ -287,6 +295,17 @@ BACKFILL: Final = Message("Run {number} past occurrences of {name}", "补跑 {na
 STARTED: Final = Message("  {id}  started +{late}{node}", "  {id}  已开始 +{late}{node}")
 ENDED: Final = Message("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Message("progress", "进度")
+GATE_OPEN: Final = Message(
+    "the gate is open: the target would be called; nothing was stored", "门控已通过:会调用目标;没有保存任何内容"
+)
+GATE_CLOSED: Final = Message(
+    "the gate is closed: the run would be skipped; nothing was stored", "门控未通过:这次会被跳过;没有保存任何内容"
+)
+GATE_FIELDS: Final[dict[str, Message]] = {
+    "reason": Message("reason", "原因"),
+    "data": Message("data", "数据"),
+    "state": Message("state", "状态"),
+}
 
 ORIGINS: Final[dict[str, Message]] = {
     "scheduled": Message("scheduled", "按计划"),
@@ -345,6 +364,13 @@ WATCHING_FROM: Final = Message(
 )
 WATCHING: Final = Message("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
 STATES: Final[dict[str, Message]] = {state: Message(state, chinese) for state, chinese in CHINESE_STATE_NAMES.items()}
+LINK_ENDS: Final[dict[str, Message]] = {
+    "succeeded": Message("succeeded", "成功后"),
+    "failed": Message("failed", "失败后"),
+    "ended": Message("ended", "结束后"),
+}
+"""Ends of a predecessor that start a task, in the tree of a chain."""
+LINK_MODES: Final[dict[str, Message]] = {"any": Message(" (any)", "(任一)"), "all": Message(" (all)", "(全部)")}
 PAUSE_CAUSES: Final[dict[str, Message]] = {
     "awaiting_approval": Message("needs approval", "待批准"),
     "agent_stopped": Message("agent stopped", "智能体已停止"),
@@ -362,6 +388,8 @@ NEEDS: Final[dict[str, Message]] = {
     "failing": Message("fails again and again", "连续失败"),
     "orphaned": Message("its code is gone", "代码已不存在"),
     "awaiting_approval": Message("waits for approval", "等待批准"),
+    "predecessor_deleted": Message("paused: a task that it ran after was deleted", "已暂停:其前置任务已被删除"),
+    "gate_failed": Message("paused: its gate failed again and again", "已暂停:其门控连续失败"),
     "stranded": Message("due, and no node can run it", "已到期,但没有节点能运行"),
     "overdue": Message("due, and not claimed by any node", "已到期,但没有节点领取"),
     "owner_revoked": Message("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),

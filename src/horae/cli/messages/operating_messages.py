@@ -7,10 +7,6 @@ from typing import Final
 from ...choices import Language
 from ...message import Message
 
-ALSO_ON_SOCKET: Final = Message(
-    "The API also listens on {path}: horae ls --server unix:{path}",
-    "API 同时在 {path} 上监听:horae ls --server unix:{path}",
-)
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 # --- up ------------------------------------------------------------------------------------------------------------
@@ -56,6 +52,8 @@ DEMO_HERE: Final = Message("{number} tasks, labelled demo=yes", "{number} 个任
 ENDS_ALONE: Final = Message("by itself after {seconds:g} s, or on Ctrl-C", "{seconds:g} 秒后自动结束,或按 Ctrl-C")
 API: Final = Message("API", "接口")
 TOKEN: Final = Message("Token", "令牌")
+SOCKET: Final = Message("Socket", "套接字")
+SOCKET_AT: Final = Message("{path}  (try: {command})", "{path}(试试:{command})")
 METRICS: Final = Message("Metrics", "指标")
 API_AT: Final = Message("{url}  (docs: {url}/docs)", "{url}(文档:{url}/docs)")
 FIRST_TOKEN: Final = Message("an admin's; shown this once, kept in {path}", "管理员令牌;仅显示一次,保存在 {path}")

@@ -18,6 +18,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "既不运行节点也不提供接口,就没有可运行的内容。",
             "请去掉 --no-engine 或 --no-api。",
         ),
+        "socket_without_api": RefusalEntry(
+            BadUsage,
+            "--socket is for the HTTP API, and that is off.",
+            "Leave out --socket, or turn the API on: without --no-api, and not api = off in the settings.",
+            "--socket 用于 HTTP API,而它已关闭。",
+            "请去掉 --socket,或启用 API:不加 --no-api,且设置中没有 api = off。",
+        ),
         "no_engine_in_memory": RefusalEntry(
             BadUsage,
             "Without an engine, the API needs a store that other processes share: an app's own, or one in memory, is none.",

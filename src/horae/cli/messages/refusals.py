@@ -33,6 +33,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "还没有任务:{path} 不存在。",
             '可以试试:horae add "every 10s" --say tick',
         ),
+        "notify_without_destination": RefusalEntry(
+            BadUsage,
+            "--notify-on and --notify-text belong to --notify.",
+            "Name the destinations too, with --notify NAME; `horae notify ls` lists them.",
+            "--notify-on 和 --notify-text 须与 --notify 一起使用。",
+            "请用 --notify NAME 指定目的地;`horae notify ls` 会列出它们。",
+        ),
         "nothing_would_be_kept": RefusalEntry(
             InvalidTask,
             "The store {url} ends with this command: nothing would be kept.",
@@ -235,6 +242,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "Name one task: horae run TASK --merge JSON.",
             "--input 和 --merge 只用于单个任务的运行。",
             "请指定一个任务:horae run TASK --merge JSON。",
+        ),
+        "gate_of_one_task": RefusalEntry(
+            BadUsage,
+            "--gate-only asks the gate of one task, now.",
+            "Name one task, without --as-of: horae run TASK --gate-only.",
+            "--gate-only 只立即检查单个任务的门控。",
+            "请指定一个任务,不带 --as-of:horae run TASK --gate-only。",
+        ),
+        "gate_not_checked": RefusalEntry(
+            AwaitedRunFailed,
+            "The gate gave no verdict. {error}",
+            "See what it printed: horae logs {id}",
+            "门控没有给出结论。{error_zh}",
+            "查看它的输出：horae logs {id}",
         ),
         "wait_timed_out": RefusalEntry(
             WaitTimedOut,

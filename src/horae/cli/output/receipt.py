@@ -164,13 +164,17 @@ def _retries(policies: Policies, language: Language) -> str:
 
 
 def policies_line(policies: Policies, language: Language) -> str:
-    return messages.POLICIES.in_language(
+    line = messages.POLICIES.in_language(
         language,
         missed=missed_line(policies.missed, language),
         overlap=messages.OVERLAPS[policies.overlap],
         retries=_retries(policies, language),
         timeout=duration_message(exact_duration(policies.timeout)),
     )
+    if policies.gate is None:
+        return line
+    gate = target_line(Target(policies.gate.kind, policies.gate.spec))
+    return line + messages.GATED.in_language(language, gate=gate)
 
 
 def more_policies_line(policies: Policies, language: Language) -> str:
@@ -186,8 +190,6 @@ def more_policies_line(policies: Policies, language: Language) -> str:
     if policies.start_within is not None:
         length = duration_message(exact_duration(policies.start_within))
         line += messages.START_WITHIN.in_language(language, length=length)
-    if policies.gate is not None:
-        line += messages.GATED.in_language(language, gate=target_line(Target(policies.gate.kind, policies.gate.spec)))
     if policies.where:
         line += messages.RUNS_WHERE.in_language(language, labels=format_labels(policies.where))
     if policies.notify is None:

@@ -180,6 +180,7 @@ def show_api(out: Printer, api: ApiReady, program: str) -> None:
                 "first_start": api.first_token is not None,
                 "console": api.console,
                 "sign_in_link": api.sign_in_link,
+                "socket": api.socket,
             }
         )
         return
@@ -196,6 +197,10 @@ def show_api(out: Printer, api: ApiReady, program: str) -> None:
         _show_console(out, api.console, api.sign_in_link, f"{program}{store_option(out, api.store)} open")
     if has_file:
         _show_request(out, api.token_path, api.url)
+    if api.socket is not None:
+        token = f"HORAE_TOKEN_FILE={shlex.quote(str(api.token_path))} " if has_file else ""
+        command = f"{token}{program} ls --server unix:{shlex.quote(api.socket)}"
+        print_labelled(out, words.SOCKET, out.translate(words.SOCKET_AT, path=api.socket, command=command))
     host = api.url.split("://")[1].rsplit(":", 1)[0].strip("[]")
     if host not in _LOOPBACK:
         print_labelled(out, words.API, out.translate(words.NO_TLS, host=host))

@@ -5,7 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from ...message import Message
-from . import activity, approvals, calendar, edit, frame, lanes, now, runs, scripts, settings, simple, task, tasks
+from . import (
+    activity,
+    approvals,
+    calendar,
+    edit,
+    frame,
+    lanes,
+    now,
+    runs,
+    scripts,
+    settings,
+    simple,
+    streams,
+    task,
+    tasks,
+)
 
 _PARTS: Final = (
     frame.TEXTS,
@@ -17,6 +32,7 @@ _PARTS: Final = (
     runs.TEXTS,
     calendar.TEXTS,
     lanes.TEXTS,
+    streams.TEXTS,
     activity.TEXTS,
     approvals.TEXTS,
     settings.TEXTS,

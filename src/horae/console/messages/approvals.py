@@ -71,6 +71,11 @@ TEXTS: Final[dict[str, Message]] = {
     "quota_requests_per_minute": Message("Requests a minute", "每分钟请求数"),
     "quota_event_streams": Message("Event streams at once", "同时事件流数"),
     "quota_idempotency_keys": Message("Idempotency keys a day", "每日幂等键数"),
+    "quota_message_bytes": Message("Text of a message, bytes", "每条消息文本字节数"),
+    "quota_message_streams": Message("Message streams", "消息流数"),
+    "quota_stream_messages": Message("Messages in a stream", "每个消息流的消息数"),
+    "quota_stream_readers": Message("Readers of a stream", "每个消息流的读取者数"),
+    "quota_stored_message_bytes": Message("Bytes of messages", "消息字节数"),
     "quota_none": Message("no limit", "无限制"),
     "quota_chosen": Message("chosen", "单独设置"),
     "quota_hint": Message(

@@ -15,6 +15,7 @@ TEXTS: Final[dict[str, Message]] = {
     "nav_runs": Message("Runs", "运行"),
     "nav_calendar": Message("Calendar", "日历"),
     "nav_lanes": Message("Lanes and nodes", "通道与节点"),
+    "nav_streams": Message("Streams", "消息流"),
     "nav_activity": Message("Activity", "活动"),
     "nav_settings": Message("Settings", "设置"),
     "nav_more": Message("More", "更多"),

@@ -33,6 +33,8 @@ TEXTS: Final[dict[str, Message]] = {
     "need_failing": Message("failing", "持续失败"),
     "need_orphaned": Message("its code is gone", "其代码已不存在"),
     "need_awaiting_approval": Message("waits for approval", "等待批准"),
+    "need_predecessor_deleted": Message("a task that it ran after was deleted", "其前置任务已被删除"),
+    "need_gate_failed": Message("its gate failed again and again", "其门控连续失败"),
     "need_stranded": Message("no node can run it", "没有节点可以运行"),
     "need_overdue": Message("overdue", "逾期"),
     "need_owner_revoked": Message("its owner was revoked", "其所有者已作废"),

@@ -112,6 +112,7 @@ TEXTS: Final[dict[str, Message]] = {
     "run_never_started": Message("never", "未开始"),
     "run_node": Message("Node", "节点"),
     "run_lanes": Message("Lanes", "通道"),
+    "run_idle": Message("Idle since", "空闲自"),
     "run_origin": Message("Origin", "来源"),
     "run_origin_scheduled": Message("schedule", "计划"),
     "run_origin_manual": Message("requested by hand", "手动触发"),

@@ -33,6 +33,8 @@ TEXTS: Final[dict[str, Message]] = {
         "The task goes with its history. This cannot be undone.", "任务及其历史将一并删除,且无法撤销。"
     ),
     "task_delete_confirm": Message("Type its name to confirm:", "请输入其名称以确认:"),
+    "task_check_gate": Message("Check the gate", "检查门控"),
+    "task_gate_asked": Message("The gate of {task} is checked: {run}", "正在检查 {task} 的门控:{run}"),
     "task_run_requested": Message("{task} runs once more, now: {run}", "{task} 立即额外运行一次:{run}"),
     "task_paused": Message("{task} is paused.", "{task} 已暂停。"),
     "task_resumed": Message("{task} goes on.", "{task} 已恢复。"),

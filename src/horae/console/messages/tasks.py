@@ -54,6 +54,8 @@ TEXTS: Final[dict[str, Message]] = {
     "pause_orphaned": Message("its code is gone", "其代码已不存在"),
     "pause_owner_revoked": Message("its owner was revoked", "其所有者已作废"),
     "pause_quota": Message("its quota is used up", "其配额已用完"),
+    "pause_predecessor_deleted": Message("a task that it ran after was deleted", "其前置任务已被删除"),
+    "pause_gate_failed": Message("its gate failed again and again", "其门控连续失败"),
     "pause_until_time": Message("until {time}", "至 {time}"),
     "pause_reason": Message("Reason", "原因"),
     "pause_until": Message("Until (empty: until it is resumed)", "截止时间(留空:直到恢复)"),

@@ -35,6 +35,7 @@ GROUPS: Final = (
     "session",
     "secret",
     "webhook",
+    "stream",
     "operation",
     "link",
 )

@@ -7,10 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
-from ...errors import HoraeError
-from ...model.change import Facts
-from ...model.entry import Entry, EntryState
-from ...model.lane import OWNER_LANE_PREFIX, LaneQueue, LaneUse, agent_of_lane
+from ...errors import HoraeError, Refusal
+from ...model.idle import describe_yield
+from ...model.lane import OWNER_LANE_PREFIX, LaneQueue, LaneStatus, LaneUse, agent_of_lane
 from ...model.refusals import refuse
 from ...service.query.parser import Term, render_query
 from ...service.runs.lanes import MAX_LANE_LIMIT
@@ -33,6 +32,7 @@ class LaneRow(NamedTuple):
     queue: LaneQueue | None
     owner: str | None
     agent: str | None
+    idle: int = 0
 
     @property
     def is_quota(self) -> bool:
@@ -56,16 +56,14 @@ class NodeRow(NamedTuple):
 
 
 async def show(request: PageRequest, error: HoraeError | None = None) -> Response:
-    """Show lanes and nodes; with `?lane=NAME`, also the tasks that wait in that lane."""
+    """Show lanes and nodes; with `?lane=NAME`, also the runs of that lane and the entries that wait in it."""
     principal, service = request.viewer.principal, request.service
-    queues = {each.lane: each for each in await service.lanes.queues(principal)}
     chosen = request.request.query_params.get("lane")
     data = {
         "page": "lanes",
-        "lanes": [make_lane_row(each, queues.get(each.name)) for each in await service.lanes.all(principal)],
+        "lanes": [_row_of(each) for each in await service.lanes.statuses(principal)],
         "chosen": chosen,
-        "queued": [] if chosen is None else await _load_queued(request, chosen),
-        "most_queued": MAX_QUEUED,
+        "detail": None if not chosen else await _load_detail(request, chosen),
         "given": request.form,
         **await _nodes(request),
         **form_problem(request, error),
@@ -122,15 +120,28 @@ def _node_sign(request: PageRequest, state: NodeState) -> Sign:
     return Sign(*_SIGNS[state], request.text(f"lanes_node_{state.value}"))
 
 
-async def _load_queued(request: PageRequest, lane: str) -> list[tuple[Facts, Entry]]:
-    """Return the waiting tasks with the entry of each that came due first."""
-    found = await request.service.lanes.queued(request.viewer.principal, lane, MAX_QUEUED)
-    return [(facts, entry) for facts in found if (entry := _first_parked(facts, lane)) is not None]
+async def _load_detail(request: PageRequest, lane: str) -> dict[str, Any] | None:
+    """Return the runs of a lane, and the entries that wait in it; None for a name that no lane has."""
+    try:
+        detail = await request.service.lanes.show(request.viewer.principal, lane, MAX_QUEUED)
+    except Refusal:
+        return None
+    language = request.viewer.language
+    runs = [
+        (
+            held,
+            None
+            if held.idle is None or held.idle.yield_reason is None
+            else describe_yield(held.idle.yield_reason, language),
+        )
+        for held in detail.runs
+    ]
+    return {"runs": runs, "others": detail.others, "queue": detail.queue, "more": detail.more}
 
 
-def _first_parked(facts: Facts, lane: str) -> Entry | None:
-    parked = [each for each in facts.entries if each.state is EntryState.PARKED and each.lane == lane]
-    return min(parked, key=lambda each: each.due, default=None)
+def _row_of(status: LaneStatus) -> LaneRow:
+    queue = None if status.oldest is None else LaneQueue(status.use.name, status.waiting, status.oldest)
+    return make_lane_row(status.use, queue)._replace(idle=status.idle)
 
 
 def _read_limit(request: PageRequest) -> int:

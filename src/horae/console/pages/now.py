@@ -38,6 +38,8 @@ _SIGNS: Final[dict[NeedKind, tuple[str, str]]] = {
     NeedKind.FAILING: ("✕", "bad"),
     NeedKind.ORPHANED: ("⊘", "warn"),
     NeedKind.AWAITING_APPROVAL: ("◇", "odd"),
+    NeedKind.PREDECESSOR_DELETED: ("⊘", "warn"),
+    NeedKind.GATE_FAILED: ("⊘", "warn"),
     NeedKind.STRANDED: ("△", "warn"),
     NeedKind.OVERDUE: ("△", "warn"),
     NeedKind.OWNER_REVOKED: ("⊘", "warn"),

@@ -13,6 +13,7 @@ from ...errors import NotFound, Refusal
 from ...model.change import Facts
 from ...model.entry import EntryKind
 from ...model.events.trace_context import trace_id
+from ...model.idle import describe_yield
 from ...model.ids import occurrence_key
 from ...model.invisible_characters import escape_hidden
 from ...model.plain_text import plain_text
@@ -73,6 +74,7 @@ async def _show_run(request: PageRequest, run: Run, error: Refusal | None = None
     principal, now = request.viewer.principal, request.viewer.now
     head = await head_data(request, run, "overview", error)
     attempts = await request.service.runs.attempts(principal, run.id)
+    idle = await request.service.runs.idle(principal, run.id) if run.live else None
     data = {
         **head,
         "waterfall": build_waterfall(attempts, _next_attempt(head["facts"], run), now),
@@ -80,6 +82,10 @@ async def _show_run(request: PageRequest, run: Run, error: Refusal | None = None
         "attempts": attempts,
         "duration_of_run": duration_of(run, now),
         "lanes": shown_lanes(run.lanes, run.owner),
+        "idle": idle,
+        "yield_request": None
+        if idle is None or idle.yield_reason is None
+        else describe_yield(idle.yield_reason, request.viewer.language),
         "key": occurrence_key(run.task_id, run.origin, run.planned),
         "trace": trace_id(run),
         "because": None if run.reason is None else describe_reason(run.reason, request.viewer.language),

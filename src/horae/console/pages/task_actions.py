@@ -26,10 +26,13 @@ async def run_now(request: PageRequest) -> Response:
     facts = await load(request)
     try:
         given = read_input_fields(request.form)
-        run_id = await request.service.tasks.run_now(request.viewer.principal, facts.task.id, given)
+        gate_only = request.form.text("gate_only") == "1"
+        principal = request.viewer.principal
+        run_id = await request.service.tasks.run_now(principal, facts.task.id, given, gate_only=gate_only)
     except Refusal as refusal:
         return await render_refused(request, facts, refusal, "run")
-    return request.back(_path(facts), request.notice("task_run_requested", task=facts.task.name, run=run_id))
+    notice = "task_gate_asked" if gate_only else "task_run_requested"
+    return request.back(_path(facts), request.notice(notice, task=facts.task.name, run=run_id))
 
 
 async def pause(request: PageRequest) -> Response:

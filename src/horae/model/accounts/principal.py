@@ -55,6 +55,14 @@ class Quotas(NamedTuple):
     """Event streams that are open at the same time in one process."""
     idempotency_keys: int | None = None
     """Requests with an `Idempotency-Key` per day (UTC); each key is stored for a day."""
+    message_bytes: int | None = None
+    """Size of the text of one message."""
+    message_streams: int | None = None
+    stream_messages: int | None = None
+    """Messages that one stream stores."""
+    stream_readers: int | None = None
+    stored_message_bytes: int | None = None
+    """Total size of the messages of all streams."""
 
 
 NO_QUOTAS: Final = Quotas()
@@ -70,8 +78,13 @@ MEMBER_QUOTAS: Final = Quotas(
     requests_per_minute=600,
     event_streams=20,
     idempotency_keys=10_000,
+    message_bytes=64 * 1024,
+    message_streams=1_000,
+    stream_messages=1_000_000,
+    stream_readers=100,
+    stored_message_bytes=1024 * 1024 * 1024,
 )
-AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2)
+AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2, message_bytes=16 * 1024)
 """No limit on the lifetime of an agent's task: a task with outside effects needs approval, and a prompt to the agent
 itself is bounded by the interval and the number of tasks."""
 

@@ -34,6 +34,8 @@ class EventKind(StrEnum):
     RUN_CANCELLED = "run.cancelled"
     RUN_SKIPPED = "run.skipped"
     RUN_RETRYING = "run.retrying"
+    RUN_YIELD_REQUESTED = "run.yield_requested"
+    """An idle run is asked to yield; `detail` is the reason and the lane in which an entry waits."""
     WEBHOOK_BLOCKED = "webhook.blocked"
     """The node may not call the address of a webhook; `detail` is the webhook and the networks to allow, or `key`."""
     WEBHOOK_DISABLED = "webhook.disabled"

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from ...choices import LANGUAGES, Language
 from ...clock import Clock
+from ...lifecycle.messages import MAX_READERS
 from ...model.accounts.account import (
     OWNER_CHARACTERS,
     OWNER_KIND,
@@ -27,6 +28,7 @@ from ...model.accounts.principal import LOCAL_OWNER, MEMBER_QUOTAS, Principal, Q
 from ...model.field_checks import check_choice, check_number
 from ...model.lane import agent_lane, owner_lane
 from ...model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
+from ...model.messages import TEXT_BYTES
 from ...model.page import Page
 from ...model.policy import MAX_DURATION
 from ...model.reason import Reason
@@ -56,6 +58,9 @@ _MAX_LIMITS: Final = {
     "payload_bytes": PAYLOAD_BYTES,
     "concurrent_runs": MAX_LANE_LIMIT,
     "stored_bytes": _MAX_BYTES,
+    "stored_message_bytes": _MAX_BYTES,
+    "message_bytes": TEXT_BYTES,
+    "stream_readers": MAX_READERS,
 }
 _TRIES: Final = 100
 

@@ -10,6 +10,7 @@ from ...model.events.cloud_event import cloud_event, encode_body
 from ...model.events.event import Event, EventKind, NumberedEvent, SequencedEvent
 from ...model.events.trigger_fields import triggered_json
 from ...ports.store import Book
+from .run_tasks import load_task_of_run
 
 
 class EncodedEvent(NamedTuple):
@@ -48,5 +49,6 @@ class EventEncoder:
         run = None if event.run_id is None else await self._book.run(event.run_id, None)
         if facts is None or run is None:
             return None
-        spec = json.loads(facts.task.target.spec) if facts.task.target.kind == "event" else {}
-        return triggered_json(facts.task, run, {"topic": event.detail, "say": spec.get("say")}, event.at)
+        task = await load_task_of_run(self._book, facts.task, run)
+        spec = json.loads(task.target.spec) if task.target.kind == "event" else {}
+        return triggered_json(task, run, {"topic": event.detail, "say": spec.get("say")}, event.at)

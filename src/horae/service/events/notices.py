@@ -29,6 +29,7 @@ from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import Book
 from .notice_text import fill_notice_text
+from .run_tasks import load_task_of_run
 
 _OCCASIONS: Final = {
     EventKind.TASK_FAILING: Occasion.FAILED,
@@ -91,9 +92,10 @@ class NoticePlanner:
         if not receivers:
             return
         run = None if event.run_id is None else await self._book.run(event.run_id, None)
-        notice = Notice(
-            occasion, facts.task.name, event.task_id, event.run_id, event.at, _text(facts.task, occasion, event, run)
-        )
+        task = facts.task
+        if run is not None and occasion is Occasion.REMINDER:
+            task = await load_task_of_run(self._book, task, run)
+        notice = Notice(occasion, task.name, event.task_id, event.run_id, event.at, _text(task, occasion, event, run))
         for destination in receivers:
             yield Delivery(
                 delivery_id(event.at, sequenced.sequence),

@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
-from ...model.accounts.principal import Principal, Scope
+from ...errors import Refusal
+from ...model.accounts.principal import NO_QUOTAS, Principal, Scope
+from ...model.accounts.stream_quota import stream_quota_of
 from ...model.field_checks import check_number
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.message_refusals import refuse
@@ -20,6 +22,7 @@ from ...model.messages import (
     MessagePage,
     NewMessage,
     Stream,
+    StreamQuota,
     StreamState,
     check_keep,
     check_message,
@@ -80,8 +83,16 @@ class Streams:
         if len(drafts) > APPEND_MESSAGES:
             raise refuse("too_many_messages", most=APPEND_MESSAGES)
         now = self._clock.now()
-        messages = [self._build(principal, name, draft, now) for draft in drafts]
-        numbers = await self._store.append_messages(owner_name, messages)
+        quota = _quota_for(principal, owner_name)
+        messages: list[NewMessage] = []
+        for place, draft in enumerate(drafts):
+            try:
+                messages.append(self._build(principal, name, draft, now))
+                check_message(messages[-1], quota.text_bytes)
+            except Refusal as refusal:
+                refusal.facts["place"] = place
+                raise
+        numbers = await self._store.append_messages(owner_name, messages, quota)
         self._on_write(None)
         return numbers
 
@@ -96,7 +107,7 @@ class Streams:
             if not isinstance(value, str) and (value is not None or field == "text"):
                 raise refuse_task("bad_policy", name=field, value=value, wanted="text")
         source_id = make_id("msg", now, self._entropy(ENTROPY_BYTES)) if draft.id is None else draft.id
-        message = NewMessage(
+        return NewMessage(
             name,
             draft.text,
             principal.agent or principal.owner if draft.sender is None else draft.sender,
@@ -105,8 +116,6 @@ class Streams:
             now,
             encode_references(draft.references),
         )
-        check_message(message)
-        return message
 
     async def messages(
         self,
@@ -122,11 +131,11 @@ class Streams:
         principal.require_scope(Scope.READ)
         check_position("after", after)
         check_number("limit", limit, 1, PAGE_MESSAGES)
-        state = await self._get(principal, name, owner)
-        if reader is not None and all(cursor.reader != reader for cursor in state.cursors):
-            raise refuse("no_such_reader", stream=name, reader=reader)
-        page = await self._store.read_messages(state.stream.owner, name, after, limit, reader)
+        owner_name = _owner_of(principal, name, owner)
+        page = await self._store.read_messages(owner_name, name, after, limit, reader)
         if page is None:
+            if reader is not None and await self._store.stream(owner_name, name) is not None:
+                raise refuse("no_such_reader", stream=name, reader=reader)
             raise refuse("no_such_stream", name=name)
         return page
 
@@ -161,7 +170,7 @@ class Streams:
         stream = Stream(owner_name, check_stream_name(name), self._clock.now(), keep=keep, keep_for=keep_for)
         detail = {"keep": keep, "keep_for": None if keep_for is None else keep_for.total_seconds()}
         row = self._audit.row(principal, "stream.set", name, detail, owner=owner_name)
-        return await self._store.put_stream(stream, attached_records=row)
+        return await self._store.put_stream(stream, _quota_for(principal, owner_name), row)
 
     async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
         """Delete a stream with its messages and cursors."""
@@ -185,7 +194,8 @@ class Streams:
         detail = {"reader": reader, "after": after}
         row = self._audit.row(principal, "stream.reader_add", name, detail, owner=state.stream.owner)
         now = self._clock.now()
-        cursor = await self._store.register_reader(state.stream.owner, name, reader, after, now, row)
+        quota = _quota_for(principal, state.stream.owner)
+        cursor = await self._store.register_reader(state.stream.owner, name, reader, after, now, row, quota=quota)
         if cursor is None:
             raise refuse("no_such_stream", name=name)
         return cursor
@@ -199,13 +209,26 @@ class Streams:
             raise refuse("no_such_reader", stream=name, reader=reader)
 
     async def _get(self, principal: Principal, name: str, owner: str | None) -> StreamState:
-        _check_agent(principal, name)
-        owner_name = principal.owner if owner is None else owner
-        is_foreign = owner_name != principal.owner and principal.owner_filter is not None
-        state = None if is_foreign else await self._store.stream(owner_name, check_stream_name(name))
+        state = await self._store.stream(_owner_of(principal, name, owner), name)
         if state is None:
             raise refuse("no_such_stream", name=name)
         return state
+
+
+def _owner_of(principal: Principal, name: str, owner: str | None) -> str:
+    """Return the owner of a stream that the caller may read; a foreign stream is refused like an absent one."""
+    _check_agent(principal, name)
+    owner_name = principal.owner if owner is None else owner
+    check_stream_name(name)
+    if owner_name != principal.owner and principal.owner_filter is not None:
+        raise refuse("no_such_stream", name=name)
+    return owner_name
+
+
+def _quota_for(principal: Principal, owner: str) -> StreamQuota:
+    """Return the limits of the caller; an admin who acts for another owner has none."""
+    is_foreign = owner != principal.owner and principal.owner_filter is None
+    return stream_quota_of(NO_QUOTAS if is_foreign else principal.quotas)
 
 
 def _check_person(principal: Principal) -> None:

@@ -11,8 +11,18 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...lifecycle.chain_graph import links_of
 from ...lifecycle.due_backlog import MICROSECOND
-from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, explain_paused_row, with_end, with_pause
+from ...lifecycle.explain import (
+    Explanation,
+    RunningNodes,
+    Verdict,
+    explain,
+    explain_paused_row,
+    with_end,
+    with_lane,
+    with_pause,
+)
 from ...lifecycle.explain_chain import explain_unstarted, newest_is_row, with_predecessors
+from ...lifecycle.explain_lane import parked_entry
 from ...model.accounts.account import OWNER_KIND, Owner, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
@@ -34,6 +44,7 @@ from ..query.id_prefix import resolve_task
 from ..query.instants import TimeSpan, parse_span
 from ..tasks.advisories import Advisory
 from ..tasks.functions import Functions, function_of
+from .lane_waits import load_lane_wait
 from .outages import Outage, Outages
 
 _QUOTAS: Final[dict[str, tuple[str, str]]] = {
@@ -147,6 +158,10 @@ class Explanations:
         if explanation.verdict in _NEEDS_NODE:
             nodes = await self._load_nodes(now)
             explanation = explain(facts, rows.items, instant, now, nodes)
+        parked = parked_entry(facts, instant)
+        if parked is not None:
+            wait = await load_lane_wait(self._book, principal, facts, parked)
+            explanation = with_lane(facts, explanation, wait)
         if needs_quota(explanation):
             explanation = await self._with_quota(explanation, facts.task.owner, now)
         if isinstance(facts.task.schedule, After):

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
+from ...lifecycle.lane_order import turn_order
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.field_checks import check_number
-from ...model.lane import DEFAULT_LIMIT, MAX_LANE_LIMIT, LaneQueue, LaneUse, check_lane, owner_lane_prefix
+from ...model.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of, idle_runs_of
+from ...model.lane import (
+    DEFAULT_LIMIT,
+    MAX_LANE_LIMIT,
+    LaneQueue,
+    LaneStatus,
+    LaneUse,
+    LaneWaiter,
+    check_lane,
+    owner_lane_prefix,
+)
+from ...model.page import MAX_PAGE_SIZE
 from ...model.rate import RateChange, parse_rate
 from ...model.refusals import refuse as refuse_value
+from ...model.run import Run
 from ...ports.full_store import FullStore
 from ..accounts.audit import Audit, changed_values
 from ..accounts.refusals import refuse
@@ -23,6 +36,34 @@ __all__ = ["MAX_LANES", "MAX_LANE_LIMIT", "Lanes"]
 
 MAX_LANES: Final = 100
 """Limit for an owner that is no admin."""
+
+
+class LaneRun(NamedTuple):
+    """A run that holds a slot of a lane, with the name of its task and its idle state."""
+
+    run: Run
+    task: str
+    idle: IdleRun | None = None
+
+
+class QueuedEntry(NamedTuple):
+    """An entry that waits in a lane, with the name of its task."""
+
+    waiter: LaneWaiter
+    task: str
+
+
+class LaneDetail(NamedTuple):
+    """A lane with its runs and the entries that wait in it, in the order in which they get slots.
+
+    Those of other owners that the caller does not see are left out; `others` counts such runs. `more`: not all are listed.
+    """
+
+    status: LaneStatus
+    runs: tuple[LaneRun, ...] = ()
+    others: int = 0
+    queue: tuple[QueuedEntry, ...] = ()
+    more: bool = False
 
 
 class Lanes:
@@ -53,6 +94,55 @@ class Lanes:
         principal.require_scope(Scope.READ)
         check_page(None, limit)
         return await self._store.queued(name, limit) if _sees(principal, name) else ()
+
+    async def statuses(self, principal: Principal) -> tuple[LaneStatus, ...]:
+        """Return every lane that has a limit, a live run or an entry that waits, by name; for owners that are no admins,
+        their own."""
+        uses = {each.name: each for each in await self.all(principal)}
+        queues = {each.lane: each for each in await self.queues(principal)}
+        idle = await self._count_idle()
+        return tuple(
+            _status(uses.get(name, LaneUse(name, DEFAULT_LIMIT, 0)), queues.get(name), idle.get(name, 0))
+            for name in sorted({*uses, *queues})
+        )
+
+    async def show(self, principal: Principal, name: str, limit: int = 50) -> LaneDetail:
+        """Return one lane with up to `limit` of its runs, and of the entries that wait in it."""
+        refuse_agent(principal, "lanes")
+        principal.require_scope(Scope.READ)
+        check_page(None, limit)
+        check_lane(name)
+        lane = full_lane_name(principal, principal.owner, name)
+        if not _sees(principal, lane):
+            principal.require_scope(Scope.ADMIN)
+        known = {each.use.name: each for each in await self.statuses(principal)}
+        status = known.get(lane, LaneStatus(LaneUse(lane, DEFAULT_LIMIT, 0)))
+        owner = principal.owner_filter
+        runs = [run for run in await self._store.lane_runs(lane, limit) if owner in (None, run.owner)]
+        line = await self._store.lane_line(lane)
+        order = [each for each in turn_order(line.waiters, line.last_owner) if owner in (None, each.owner)]
+        names = await self._store.task_names(
+            [*(run.task_id for run in runs), *(each.task_id for each in order[:limit])], owner
+        )
+        records = (await self._store.get_record(IDLE_RUNS_KIND, lane),)
+        return LaneDetail(
+            status,
+            tuple(LaneRun(run, names.get(run.task_id, run.task_id), idle_run_of(run.id, records)) for run in runs),
+            max(0, status.use.used - len(runs)),
+            tuple(QueuedEntry(each, names.get(each.task_id, each.task_id)) for each in order[:limit]),
+            line.more or len(order) > limit,
+        )
+
+    async def _count_idle(self) -> dict[str, int]:
+        """Return the number of idle runs by lane."""
+        counts: dict[str, int] = {}
+        after: str | None = None
+        while True:
+            page = await self._store.records(IDLE_RUNS_KIND, after=after, limit=MAX_PAGE_SIZE)
+            counts |= {record.key: len(idle_runs_of(record)) for record in page.items}
+            after = page.after
+            if after is None:
+                return counts
 
     async def limit(
         self, principal: Principal, name: str, limit: int | None = None, *, rate: RateChange | str = "keep"
@@ -94,6 +184,10 @@ def _audit_detail(before: LaneUse | None, limit: int | None, rate: RateChange) -
         after["rate"] = None if rate is None else str(rate)
     known = {} if before is None else {"limit": before.limit, "rate": None if before.rate is None else str(before.rate)}
     return {**after, **changed_values({name: known.get(name) for name in after}, after)}
+
+
+def _status(use: LaneUse, queue: LaneQueue | None, idle: int) -> LaneStatus:
+    return LaneStatus(use, 0, None, idle) if queue is None else LaneStatus(use, queue.waiting, queue.oldest, idle)
 
 
 def _check_count(principal: Principal, lane: str, lanes: Sequence[LaneUse]) -> None:

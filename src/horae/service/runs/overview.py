@@ -52,6 +52,10 @@ class NeedKind(StrEnum):
     ORPHANED = "orphaned"
     """The code that declared it is gone."""
     AWAITING_APPROVAL = "awaiting_approval"
+    PREDECESSOR_DELETED = "predecessor_deleted"
+    """A task that it ran after was deleted, so it is paused."""
+    GATE_FAILED = "gate_failed"
+    """Its gate failed so often that it is paused."""
     STRANDED = "stranded"
     """Due, and no running node can run it."""
     OVERDUE = "overdue"
@@ -63,6 +67,8 @@ class NeedKind(StrEnum):
 _KIND_OF_CAUSE: Final = {
     PauseCause.ORPHANED: NeedKind.ORPHANED,
     PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL,
+    PauseCause.PREDECESSOR_DELETED: NeedKind.PREDECESSOR_DELETED,
+    PauseCause.GATE_FAILED: NeedKind.GATE_FAILED,
 }
 """Causes of a pause that a person has to remove."""
 

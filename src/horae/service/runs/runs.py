@@ -14,6 +14,7 @@ from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind
+from ...model.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of
 from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
 from ...model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ...model.page import MAX_PAGE_SIZE, Page
@@ -124,6 +125,12 @@ class Runs:
     async def get(self, principal: Principal, run_id: str) -> Run:
         principal.require_scope(Scope.READ)
         return await self._get_run(principal, run_id)
+
+    async def idle(self, principal: Principal, run_id: str) -> IdleRun | None:
+        """Return since when a run is idle, and whether it was asked to yield; None: it is not idle."""
+        run = await self.get(principal, run_id)
+        lanes = run.lanes if run.live else ()
+        return idle_run_of(run.id, [await self._store.get_record(IDLE_RUNS_KIND, lane) for lane in lanes])
 
     async def chain(self, principal: Principal, run_id: str) -> RunChain:
         """Return the chain of the root occurrence that a run belongs to, with the names of its tasks."""

@@ -226,15 +226,30 @@ class TaskControls(TaskLookup):
         )
 
     async def run_now(
-        self, principal: Principal, task_id: str, given: RunInput | None = None, *, chain: bool = True
+        self,
+        principal: Principal,
+        task_id: str,
+        given: RunInput | None = None,
+        *,
+        chain: bool = True,
+        gate_only: bool = False,
     ) -> str:
-        """Add one extra occurrence; return the id that its first run will have. Without `chain`, it starts no successor."""
+        """Add one extra occurrence; return the id that its first run will have. Without `chain`, it starts no successor.
+
+        With `gate_only` the run asks the gate, and does not call the target.
+        """
         task_id = await resolve_task(self._book, principal, task_id)
-        planned = await self.queue_now(principal, task_id, given, chain=chain)
+        planned = await self.queue_now(principal, task_id, given, chain=chain, gate_only=gate_only)
         return run_id(task_id, Origin.MANUAL, planned, 1)
 
     async def queue_now(
-        self, principal: Principal, task_id: str, given: RunInput | None = None, *, chain: bool = True
+        self,
+        principal: Principal,
+        task_id: str,
+        given: RunInput | None = None,
+        *,
+        chain: bool = True,
+        gate_only: bool = False,
     ) -> datetime:
         """Add one extra occurrence; return its planned instant. `given` is the input of its runs."""
         principal.require_scope(Scope.RUN)
@@ -247,7 +262,10 @@ class TaskControls(TaskLookup):
             self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
             self.inputs.check_again(facts.task, given)
-            change = control.run_now(facts, now, given, fires=chain)
+            if gate_only:
+                change = control.check_gate(facts, now, given)
+            else:
+                change = control.run_now(facts, now, given, fires=chain)
             planned[:] = [entry.planned for entry in change.put]
             return change
 

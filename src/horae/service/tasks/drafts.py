@@ -17,6 +17,7 @@ from ...model.change import Change, Facts
 from ...model.field_checks import check_text
 from ...model.ids import ENTROPY_BYTES, ascending_ids, make_id
 from ...model.limits import KEY_CHARACTERS
+from ...model.placeholders import check_target_placeholders
 from ...model.policy import Policies
 from ...model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ...model.task import Target, Task, TaskState
@@ -183,6 +184,7 @@ class TaskDrafts:
 
     def _check_target(self, target: Target, payload: str, *, may_wait: bool) -> Target:
         """`may_wait`: a target that no node here supports is accepted, because the task is paused, or had it before."""
+        check_target_placeholders(target)
         try:
             return self._check(target, payload)
         except Refusal as refusal:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
-from ...lifecycle.messages import check_usage, register_reader
+from ...lifecycle.messages import append_messages, check_usage, register_reader
 from ...model.change import Change, ControlDecision, Facts, facts_after
 from ...model.messages import DEFAULT_QUOTA, Cursor, NewMessage, Stream, StreamQuota
 from ...model.reason import Reason
@@ -28,7 +28,9 @@ READS: Final = frozenset(
         "get_record",
         "held",
         "kind",
+        "lane_line",
         "lane_queues",
+        "lane_runs",
         "lanes",
         "last_event",
         "last_line",
@@ -125,16 +127,17 @@ class _DryRunStore:
         self, owner: str, messages: Sequence[NewMessage], quota: StreamQuota = DEFAULT_QUOTA, **_: object
     ) -> tuple[int, ...]:
         usage = await self._store.stream_usage(owner)
-        last: dict[str, int] = {}
+        streams: dict[str, Stream] = {}
         numbers: list[int] = []
         for message in messages:
-            if message.stream not in last:
+            if message.stream not in streams:
                 state = await self._store.stream(owner, message.stream)
-                last[message.stream] = 0 if state is None else state.stream.last
+                streams[message.stream] = Stream(owner, message.stream, message.at) if state is None else state.stream
                 usage = usage._replace(streams=usage.streams + (state is None))
-            last[message.stream] += 1
+            append = append_messages(streams[message.stream], [message], {}, quota)
+            streams[message.stream] = append.stream
             usage = usage._replace(bytes=usage.bytes + message.size)
-            numbers.append(last[message.stream])
+            numbers += append.numbers
         check_usage(owner, usage, quota)
         return tuple(numbers)
 
@@ -150,10 +153,18 @@ class _DryRunStore:
         return await self._store.stream(owner, name) is not None
 
     async def register_reader(
-        self, owner: str, stream: str, reader: str, after: int | None, now: datetime, _records: object = ()
+        self,
+        owner: str,
+        stream: str,
+        reader: str,
+        after: int | None,
+        now: datetime,
+        _records: object = (),
+        *,
+        quota: StreamQuota = DEFAULT_QUOTA,
     ) -> Cursor | None:
         state = await self._store.stream(owner, stream)
-        return None if state is None else register_reader(state, reader, after, now)
+        return None if state is None else register_reader(state, reader, after, now, quota)
 
     async def remove_reader(self, owner: str, stream: str, reader: str, _records: object = ()) -> bool:
         state = await self._store.stream(owner, stream)

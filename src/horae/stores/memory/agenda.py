@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from ...errors import StoreError
+from ...lifecycle.idle import declare_idle
 from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
 from ...model.entry import Entry, EntryState
+from ...model.idle import YIELD_REQUEST_KIND, Waiter, YieldReason, node_prefix, yield_request_of
 from ...model.limits import CLAIM_SLICE
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
@@ -152,6 +155,22 @@ class MemoryAgenda:
         run = self._data.runs.get(run_id)
         return run if run is not None and run.live and run.token == token else None
 
+    async def declare_idle(self, run_id: str, token: int, since: datetime | None) -> YieldReason | None:
+        data = self._data
+        with data.transaction():
+            run = self._live_run(run_id, token)
+            if run is None:
+                return None
+            if since is None:
+                data.drop_idle_run(run)
+            elif not data.is_idle(run):
+                waiting = {
+                    lane: [Waiter(each.owner, each.priority) for each in data.entries.parked(lane)]
+                    for lane in run.lanes
+                }
+                data.apply(run.task_id, declare_idle(self._load_facts(run.task_id), run, since, waiting))
+            return data.yield_reason(run)
+
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         data = self._data
         with data.transaction():
@@ -202,7 +221,22 @@ class MemoryAgenda:
             )
             others = tuple(sorted(other for other in data.nodes if other.id != node))
             head = data.next_due()
-            return LeaseRenewal(held=True, cancel_requests=orders, nodes=others, next_due=head, draining=row.draining)
+            prefix = node_prefix(node)
+            yields = tuple(
+                yield_request_of(json.loads(record.body))
+                for record in takewhile(
+                    lambda each: each.key.startswith(prefix),
+                    data.records.of_kind(YIELD_REQUEST_KIND, prefix, newest=False),
+                )
+            )
+            return LeaseRenewal(
+                held=True,
+                cancel_requests=orders,
+                nodes=others,
+                next_due=head,
+                draining=row.draining,
+                yield_requests=yields,
+            )
 
     async def leave(self, node: str) -> None:
         with self._data.transaction():

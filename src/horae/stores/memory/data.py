@@ -13,6 +13,7 @@ from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.gate import GATE_STATE_KIND
+from ...model.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
 from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.rate import Rate, StartsAt
 from ...model.reason import Reason
@@ -21,6 +22,7 @@ from ...model.refusals import refuse
 from ...model.route import is_queue, place_entries
 from ...model.run import Run
 from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
+from ...model.task_data import TASK_DATA_KIND
 from ...ports.journal import Line
 from ...ports.store import Node
 from ..chains import Relink, change_of_links, follow_chains, relink
@@ -160,6 +162,12 @@ class Data:
             with self.claim_transaction(now):
                 self._freed_lanes.update(due)
 
+    def drop_unused_lane_turns(self) -> None:
+        """Forget the last owner of each lane that has no run and no entry that waits."""
+        for lane in tuple(self.lane_turns.all_keys()):
+            if not self.slots_in_use(lane) and not self.entries.has_parked(lane) and not self.entries.offered(lane):
+                self.lane_turns.write(lane, None)
+
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
         if task is None or owner not in (None, task.owner):
@@ -183,7 +191,13 @@ class Data:
     def lane_use(self, name: str) -> LaneUse:
         entries, rate, now = self.entries, self.lane_rates.get(name), self.claim_instant
         use = LaneUse(
-            name, self.lane_limit(name), self.slots_in_use(name), entries.offered(name), entries.has_parked(name), rate
+            name,
+            self.lane_limit(name),
+            self.slots_in_use(name),
+            entries.offered(name),
+            entries.has_parked(name),
+            idle_runs_of(self.records.get((IDLE_RUNS_KIND, name))),
+            rate,
         )
         if rate is None or now is None:
             return use
@@ -202,6 +216,34 @@ class Data:
         self.lane_rates.write(lane, rate)
         self.lane_starts.write(lane, None if rate is None else keep_last_starts(rate, kept))
         self.lane_wakeups.write(lane, None)
+
+    def put_idle_runs(self, idle_runs: Sequence[IdleRun]) -> None:
+        for run in idle_runs:
+            before = self._idle_runs(run.lane)
+            self._write_idle_runs(run.lane, before, {**before, run.run_id: run})
+
+    def drop_idle_run(self, run: Run) -> None:
+        for lane in run.lanes:
+            before = self._idle_runs(lane)
+            if run.id in before:
+                self._write_idle_runs(lane, before, {key: each for key, each in before.items() if key != run.id})
+
+    def yield_reason(self, run: Run) -> YieldReason | None:
+        """Return why an idle run is asked to yield."""
+        found = (self._idle_runs(lane).get(run.id) for lane in run.lanes)
+        return next((each.yield_reason for each in found if each is not None and each.yield_kind is not None), None)
+
+    def is_idle(self, run: Run) -> bool:
+        return any(run.id in self._idle_runs(lane) for lane in run.lanes)
+
+    def _idle_runs(self, lane: str) -> dict[str, IdleRun]:
+        record = self.records.get((IDLE_RUNS_KIND, lane))
+        return {} if record is None else {run.run_id: run for run in idle_runs_of(record)}
+
+    def _write_idle_runs(self, lane: str, before: dict[str, IdleRun], after: dict[str, IdleRun]) -> None:
+        record = self.records.get((IDLE_RUNS_KIND, lane))
+        for writing in record_writes(lane, None if record is None else record.version, before, after):
+            self.records.write_if_unchanged(writing)
 
     def find_existing_runs(self, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that the ledger already has."""
@@ -240,6 +282,8 @@ class Data:
                 # Ready queues are internal to the store.
                 put = entry._replace(state=EntryState.TIMED) if entry.state is EntryState.READY else entry
                 self._replace_entry(task_id, put.slot, put)
+        if change.idle_runs:
+            self.put_idle_runs(change.idle_runs)
         for event in change.events:
             self.events.append(event)
         for row in change.chain_rows:
@@ -304,6 +348,7 @@ class Data:
         if before is None or not before.live:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
         self.runs.write(run.id, run)
+        self.drop_idle_run(before)
         if not run.live:
             self._freed_lanes.update(before.lanes)
 
@@ -331,8 +376,9 @@ class Data:
     def _delete_rows(self, task_id: str) -> None:
         for row in self.chain_rows.of_task(task_id):
             self.chain_rows.delete(row)
-        if self.records.get((GATE_STATE_KIND, task_id)) is not None:
-            self.records.write((GATE_STATE_KIND, task_id), None)
+        for kind in (GATE_STATE_KIND, TASK_DATA_KIND):
+            if self.records.get((kind, task_id)) is not None:
+                self.records.write((kind, task_id), None)
         self.statuses.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)
@@ -340,6 +386,7 @@ class Data:
     def delete_run(self, run_id: str) -> None:
         run = self.runs[run_id]
         if run.live:
+            self.drop_idle_run(run)
             self._freed_lanes.update(run.lanes)
         self.lines.write(run_id, None)
         self.runs.write(run_id, None)

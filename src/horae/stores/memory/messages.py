@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...lifecycle.messages import make_page, progress_change
+from ...lifecycle.messages import progress_change
 from ...model.events.event import Event
 from ...model.messages import (
-    DEFAULT_QUOTA,
-    PAGE_MESSAGES,
     Cursor,
     Gap,
     KeepRules,
     Message,
-    MessagePage,
-    NewMessage,
     RunWrites,
     Stream,
-    StreamQuota,
     StreamState,
     StreamUsage,
 )
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.record import RecordWrite
 from ...ports.messages import MessageTrim
-from ..messages import (
-    LockedStream,
-    StreamWrites,
-    delete_some,
-    drop_reader,
-    put_reader,
-    put_stream,
-    trim_stream,
-    write_streams,
-)
+from ..message_store import MessageStore
+from ..messages import LockedStream, MessageAccess
 from ..run_to_end import run_to_end
 from ..transfer_pages import decode_position, encode_position
 from .table import Table, Transaction
 
 if TYPE_CHECKING:
     from .data import Data
+
+_T = TypeVar("_T")
 
 
 class MessageTables:
@@ -74,9 +63,15 @@ class MemoryMessageAccess:
         self._data = data
         self._tables = data.messages
 
-    async def lock(self, owner: str, name: str) -> LockedStream | None:
+    async def find(self, owner: str, name: str) -> LockedStream | None:
         state = self._tables.streams.get((owner, name))
         return None if state is None else LockedStream((owner, name), state.stream)
+
+    async def messages(self, found: LockedStream, after: int, limit: int) -> Sequence[Message]:
+        return tuple(islice(self._tables.of_stream(found.stream, after), limit))
+
+    async def lock(self, owner: str, name: str) -> LockedStream | None:
+        return await self.find(owner, name)
 
     async def create(self, stream: Stream) -> LockedStream:
         key = stream.owner, stream.name
@@ -146,42 +141,27 @@ class MemoryMessageAccess:
         self._data.events.append(event)
 
 
-class MemoryMessages:
+class MemoryMessages(MessageStore):
     _data: Data
 
-    async def append_messages(
+    async def _write_streams(
         self,
-        owner: str,
-        messages: Sequence[NewMessage],
-        quota: StreamQuota = DEFAULT_QUOTA,
+        work: Callable[[MessageAccess], Awaitable[_T]],
         attached_records: Sequence[RecordWrite] = (),
-    ) -> tuple[int, ...]:
+        *,
+        urgent: bool = True,
+    ) -> _T:
+        del urgent
         with self._data.transaction():
-            self._data.attach_records(attached_records)
-            writing = StreamWrites(owner, tuple(messages), quota=quota)
-            (numbers,) = run_to_end(write_streams(MemoryMessageAccess(self._data), [writing]))
-        return numbers
+            result = run_to_end(work(MemoryMessageAccess(self._data)))
+            if attached_records and result:
+                self._data.attach_records(attached_records)
+            return result
 
-    async def read_messages(
-        self, owner: str, stream: str, after: int = 0, limit: int = 50, reader: str | None = None
-    ) -> MessagePage | None:
+    async def _read_streams(self, work: Callable[[MessageAccess], Awaitable[_T]], *, is_page: bool = False) -> _T:
+        del is_page
         with self._data.lock:
-            state = self._data.messages.streams.get((owner, stream))
-            if state is None:
-                return None
-            if reader is not None:
-                numbers = [cursor.number for cursor in state.cursors if cursor.reader == reader]
-                if not numbers:
-                    return None
-                (after,) = numbers
-            size = min(limit, PAGE_MESSAGES)
-            return make_page(
-                state, after, tuple(islice(self._data.messages.of_stream(state.stream, after), size)), size
-            )
-
-    async def stream(self, owner: str, name: str) -> StreamState | None:
-        with self._data.lock:
-            return self._data.messages.streams.get((owner, name))
+            return run_to_end(work(MemoryMessageAccess(self._data)))
 
     async def streams(self, owner: str | None, after: str | None = None, limit: int = 100) -> Page[Stream]:
         size = min(limit, MAX_PAGE_SIZE)
@@ -198,49 +178,6 @@ class MemoryMessages:
         with self._data.lock:
             return self._data.messages.usage(owner)
 
-    async def put_stream(
-        self,
-        stream: Stream,
-        quota: StreamQuota = DEFAULT_QUOTA,
-        attached_records: Sequence[RecordWrite] = (),
-    ) -> Stream:
-        with self._data.transaction():
-            self._data.attach_records(attached_records)
-            return run_to_end(put_stream(MemoryMessageAccess(self._data), stream, quota))
-
-    async def delete_stream(self, owner: str, name: str, attached_records: Sequence[RecordWrite] = ()) -> bool:
-        with self._data.transaction():
-            access = MemoryMessageAccess(self._data)
-            state = self._data.messages.streams.get((owner, name))
-            if state is None:
-                return False
-            self._data.attach_records(attached_records)
-            while not run_to_end(delete_some(access, owner, name, state.stream.created)):
-                pass
-            return True
-
-    async def register_reader(
-        self,
-        owner: str,
-        stream: str,
-        reader: str,
-        after: int | None,
-        now: datetime,
-        attached_records: Sequence[RecordWrite] = (),
-    ) -> Cursor | None:
-        with self._data.transaction():
-            cursor = run_to_end(put_reader(MemoryMessageAccess(self._data), owner, stream, reader, after, now))
-            self._data.attach_records(() if cursor is None else attached_records)
-            return cursor
-
-    async def remove_reader(
-        self, owner: str, stream: str, reader: str, attached_records: Sequence[RecordWrite] = ()
-    ) -> bool:
-        with self._data.transaction():
-            is_removed = run_to_end(drop_reader(MemoryMessageAccess(self._data), owner, stream, reader))
-            self._data.attach_records(attached_records if is_removed else ())
-            return is_removed
-
     async def commit_writes(self, run_id: str, token: int, writes: RunWrites) -> bool:
         with self._data.transaction():
             run = self._data.runs.get(run_id)
@@ -250,10 +187,10 @@ class MemoryMessages:
         return True
 
     async def trim_messages(self, now: datetime, rules: KeepRules, limit: int) -> MessageTrim:
+        with self._data.lock:
+            keys = sorted(self._data.messages.streams.all_keys())
         removed = 0
-        with self._data.transaction():
-            for owner, name in sorted(self._data.messages.streams.all_keys()):
-                if removed < limit:
-                    access = MemoryMessageAccess(self._data)
-                    removed += run_to_end(trim_stream(access, owner, name, rules, limit - removed, now))
+        for owner, name in keys:
+            if removed < limit:
+                removed += await self._trim_stream(owner, name, rules, limit - removed, now)
         return MessageTrim(removed, more=removed >= limit)

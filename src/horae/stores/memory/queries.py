@@ -13,7 +13,7 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, Counts
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
-from ...model.lane import MAX_LANE_LIMIT, LaneQueue, LaneUse
+from ...model.lane import MAX_LANE_LIMIT, LaneLine, LaneQueue, LaneUse, LaneWaiter
 from ...model.origin import RootOccurrence
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.rate import RateChange
@@ -216,6 +216,20 @@ class MemoryBook:
             ids = list(dict.fromkeys(each.task_id for each in entries))[: min(limit, MAX_PAGE_SIZE)]
             all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
             return tuple(facts for facts in all_facts if facts is not None)
+
+    async def lane_line(self, lane: str, limit: int = 10_000) -> LaneLine:
+        with self._data.lock:
+            parked = self._data.entries.parked(lane)
+            waiters = tuple(
+                LaneWaiter(each.task_id, each.slot, each.owner, each.priority, each.due, each.reparks)
+                for each in parked[:limit]
+            )
+            return LaneLine(waiters, self._data.lane_turns.get(lane) or "", len(parked) > limit)
+
+    async def lane_runs(self, lane: str, limit: int = 20) -> tuple[Run, ...]:
+        with self._data.lock:
+            ids = sorted(self._data.runs.lane_slots.members_of(lane))[:limit]
+            return tuple(self._data.runs[run_id] for run_id in ids)
 
     async def nodes(self) -> tuple[Node, ...]:
         with self._data.lock:

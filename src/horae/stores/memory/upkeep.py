@@ -17,6 +17,7 @@ class MemoryUpkeep:
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         with self._data.transaction():
+            self._data.drop_unused_lane_turns()
             return Retention(self._data, before, keep_runs, limit).trim_batch(after)
 
     async def check(self) -> tuple[str, ...]:

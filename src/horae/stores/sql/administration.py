@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from ...model.idle import yield_request_of
 from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneQueue, LaneUse
 from ...model.reason import Reason
@@ -104,7 +105,7 @@ def build_renewal(rows: list[Row]) -> LeaseRenewal:
     """Build the result of the statement `renew_lease`, which returns no row if the node lost its lease."""
     if not rows:
         return LeaseRenewal(held=False)
-    ((orders, nodes, *heads, clock, draining),) = rows
+    ((orders, nodes, *heads, clock, draining, yields),) = rows
     return LeaseRenewal(
         held=True,
         cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
@@ -112,4 +113,5 @@ def build_renewal(rows: list[Row]) -> LeaseRenewal:
         next_due=earliest_due(*heads),
         now=None if clock is None else instant_of[clock],
         draining=bool(draining),
+        yield_requests=tuple(map(yield_request_of, decode(yields))),
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
+from ...model.idle import YieldReason
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...ports.store import Claim, LeaseRenewal
@@ -38,6 +39,9 @@ class SQLAgenda:
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         return await self._run_updater.release(tuple(claims), decide) if claims else frozenset()
+
+    async def declare_idle(self, run_id: str, token: int, since: datetime | None) -> YieldReason | None:
+        return await self._run_updater.declare_idle(run_id, token, since)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         return await self._run_updater.recover(node, renewals, decide, limit)

@@ -9,9 +9,16 @@ from typing import Any
 from ...errors import StoreError
 from ...model.events.event import Event
 from ...model.ids import to_microseconds
-from ...model.messages import Cursor, Gap, Message, Stream, StreamState, StreamUsage
+from ...model.messages import Cursor, Gap, Message, Stream, StreamUsage
 from ..codec.json_codecs import instant_of
-from ..codec.message_rows import decode_cursor, decode_gap, decode_stream_with_id, encode_duration, encode_message
+from ..codec.message_rows import (
+    decode_cursor,
+    decode_gap,
+    decode_message,
+    decode_stream_with_id,
+    encode_duration,
+    encode_message,
+)
 from ..codec.rows import Row, encode_event
 from ..messages import LockedStream
 from .connection import Statements
@@ -21,8 +28,16 @@ class SQLMessageAccess:
     def __init__(self, connection: Statements) -> None:
         self._connection = connection
 
+    async def find(self, owner: str, name: str) -> LockedStream | None:
+        return _locked_of(await self._connection.query("stream_row", owner, name))
+
+    async def messages(self, found: LockedStream, after: int, limit: int) -> Sequence[Message]:
+        _, stream = found
+        rows = await self._connection.query("messages_page", found.id, after, limit)
+        return [decode_message(stream.owner, stream.name, row) for row in rows]
+
     async def lock(self, owner: str, name: str) -> LockedStream | None:
-        return find_locked(await self._connection.query("lock_stream", owner, name))
+        return _locked_of(await self._connection.query("lock_stream", owner, name))
 
     async def create(self, stream: Stream) -> LockedStream:
         values = stream.keep, encode_duration(stream.keep_for)
@@ -108,15 +123,10 @@ class SQLMessageAccess:
         await self._connection.write_events([encode_event(event)])
 
 
-def find_locked(rows: list[Row]) -> LockedStream | None:
+def _locked_of(rows: list[Row]) -> LockedStream | None:
     return next((LockedStream(*decode_stream_with_id(row)) for row in rows), None)
 
 
 def decode_usage(rows: list[Row]) -> StreamUsage:
     ((streams, size),) = rows
     return StreamUsage(streams, int(size))
-
-
-async def read_stream_state(connection: Statements, stream_id: Any, stream: Stream) -> StreamState:
-    access = SQLMessageAccess(connection)
-    return StreamState(stream, await access.cursors(stream_id), await access.gaps(stream_id))

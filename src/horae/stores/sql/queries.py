@@ -10,13 +10,15 @@ from ...clock import Clock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, hour_of
+from ...model.lane import LaneLine, LaneWaiter
 from ...model.page import Page
 from ...model.rate import RateChange
 from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import RunFilter, TaskFilter
 from ...schedule import After
-from ..codec.columns import TaskVersion
+from ..codec.columns import TaskVersion, decode_listed_run
+from ..codec.json_codecs import instant_of
 from ..run_id_prefix import planned_range_of_prefix
 from ..task_cache import TaskCache
 from .administration import SQLAdministration
@@ -185,6 +187,22 @@ class SQLBook(SQLAdministration, SQLChainQueries):
 
     async def queued(self, lane: str, limit: int = 20) -> tuple[Facts, ...]:
         return await self._database.read(lambda connection: read_queued(connection, self._read_cache, lane, limit))
+
+    async def lane_line(self, lane: str, limit: int = 10_000) -> LaneLine:
+        async def read(connection: Statements) -> LaneLine:
+            rows = await connection.query("lane_line", lane, limit + 1)
+            turn = await connection.query("lane_turn", lane)
+            waiters = tuple(
+                LaneWaiter(task_id, slot, owner, priority, instant_of[due], waited >> 1)
+                for task_id, slot, owner, priority, due, waited in rows[:limit]
+            )
+            return LaneLine(waiters, turn[0][0] if turn else "", len(rows) > limit)
+
+        return await self._database.read(read)
+
+    async def lane_runs(self, lane: str, limit: int = 20) -> tuple[Run, ...]:
+        rows = await self._database.query("lane_runs", lane, limit)
+        return tuple(map(decode_listed_run, rows))
 
     async def set_lane(
         self,

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from ...lifecycle.idle import declare_idle
 from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision
+from ...model.idle import Waiter, YieldReason
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
 from ..claim_rules import check_recovery
@@ -70,6 +72,33 @@ class RunUpdater:
         recovered, unit = result
         unit.update_cache(self._task_cache)
         return recovered
+
+    async def declare_idle(self, run_id: str, token: int, since: datetime | None) -> YieldReason | None:
+        async def work(connection: Statements) -> tuple[YieldReason | None, UnitOfWork]:
+            tasks = await self._tasks_of(connection, [run_id])
+            loaded = await self._load(connection, tasks)
+            unit = UnitOfWork(connection, loaded)
+            known = loaded.tasks.get(tasks.get(run_id, 0))
+            run = None if known is None else known.find_run(run_id)
+            if known is None or run is None or run.token != token:
+                return None, unit
+            lane_state = loaded.lane_state
+            if since is None:
+                lane_state.drop_idle_run(run.lanes, run.id)
+            elif not lane_state.is_idle(run):
+                facts = loaded.build_facts(known, loaded.entries.get(known.number, ()))
+                waiting = {
+                    lane: [Waiter(*row) for row in await connection.query("waiting_priorities", lane)]
+                    for lane in run.lanes
+                    if lane_state.has_waiting(lane)
+                }
+                unit.add_change(known, facts.entries, declare_idle(facts, run, since, waiting))
+            await unit.flush()
+            return lane_state.yield_reason(run), unit
+
+        reason, unit = await self._database.transact(work)
+        unit.update_cache(self._task_cache)
+        return reason
 
     async def _apply(self, updates: Sequence[RunUpdate], decide: RunUpdateDecision) -> frozenset[str]:
         stale, unit = await self._database.transact(lambda connection: self._apply_in(connection, updates, decide))

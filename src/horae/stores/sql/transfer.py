@@ -28,13 +28,13 @@ from ..codec.json_codecs import replace_lone_surrogates
 from ..codec.message_rows import decode_stream_with_id, encode_message
 from ..codec.rows import Row, encode_event, encode_node, encode_record
 from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE, PartRows
-from ..messages import LockedStream
+from ..messages import LockedStream, read_state
 from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, make_page, read_page
 from .connection import Statements
 from .feed import SQLFeed
 from .import_tasks import import_chain_rows, import_runs, import_tasks, replace_nul
 from .lane_rates import export_lane, import_rate
-from .message_access import SQLMessageAccess, read_stream_state
+from .message_access import SQLMessageAccess
 
 _PAGE_STATEMENTS: Final = {
     Part.METADATA: "metadata_page",
@@ -158,7 +158,8 @@ async def _import_events(connection: Statements, items: Sequence[TransferItem]) 
 async def _read_streams(connection: Statements, after: str | None, limit: int) -> Page[TransferItem]:
     rows = await connection.query("streams_transfer_page", *decode_position(after, (0,)), limit)
     streams = list(map(decode_stream_with_id, rows))
-    states = [await read_stream_state(connection, stream_id, stream) for stream_id, stream in streams]
+    access = SQLMessageAccess(connection)
+    states = [await read_state(access, LockedStream(*each)) for each in streams]
     last = max((stream_id for stream_id, _ in streams), default=0)
     return Page(tuple(states), encode_position(last) if len(rows) == limit else None)
 

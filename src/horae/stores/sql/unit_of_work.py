@@ -47,6 +47,8 @@ class UnitOfWork(PendingChanges):
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
         self._stream_writes: list[StreamWrites] = []
+        self._moved_runs: list[Run] = []
+        """Runs in lanes that have a new state, or are gone: they are no longer idle."""
         self._ordinary = None if connection.write_ordinary is None else OrdinaryBatch()
         """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
 
@@ -207,6 +209,8 @@ class UnitOfWork(PendingChanges):
                     # An unparked entry had its turn when it was unparked.
                     lane_state.take_turn(lane, run.owner)
             lane_state.add_started(lanes_taken(run))
+        if change.idle_runs:
+            self._loaded.lane_state.put_idle_runs(change.idle_runs)
         for run in change.updated_runs:
             self._add_moved_run(known, run)
         if (
@@ -254,6 +258,8 @@ class UnitOfWork(PendingChanges):
         before = require_live(known, run.id)
         self.batches.update_run(known.number, before, run)
         lanes = lanes_taken(run)
+        if before.lanes:
+            self._moved_runs.append(before)
         if before.lanes != lanes:
             self._loaded.lane_state.add_taken(before.lanes, -1)
             self._loaded.lane_state.add_taken(lanes, 1)
@@ -269,6 +275,7 @@ class UnitOfWork(PendingChanges):
             batches.entries.pop((known.number, entry.slot), None)
             if entry.lane is not None and entry.state in CLAIMABLE:
                 self._loaded.lane_state.count_unparked(entry.lane, -1)
+        self._moved_runs += known.live
         for run in known.live:
             batches.changed_live_runs.pop(run.id, None)
             batches.new_runs.pop(run.id, None)
@@ -290,6 +297,9 @@ class UnitOfWork(PendingChanges):
         lane_state = self._loaded.lane_state
         if self._freed_lanes or lane_state.rates:
             await self._offer_lanes(lane_state)
+        for run in self._moved_runs:
+            lane_state.drop_idle_run(run.lanes, run.id)
+        self.batches.attached_records += lane_state.idle_record_writes()
         await lane_state.write_turns()
         if self._stream_writes:
             await write_streams(SQLMessageAccess(self._connection), self._stream_writes)

@@ -173,7 +173,7 @@ STATEMENT_STEPS: Final[dict[str, tuple[str, ...]]] = {
         "delete_lines",
         "delete_runs",
         "delete_chain_rows",
-        "delete_gate_state",
+        "delete_records_of_task",
         "delete_status",
         "delete_task",
     ),

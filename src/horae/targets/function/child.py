@@ -17,8 +17,9 @@ from datetime import datetime
 from functools import partial
 from io import TextIOWrapper
 from threading import Lock, Thread
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from ...model.idle import YieldReason
 from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
@@ -29,6 +30,9 @@ from .origin import import_function
 from .registry import Function, describe_function
 from .verdict import call_for_outcome, describe_error
 from .wire import CallRequest, RunUpdate, decode_request, decode_update, encode_message, encode_outcome, read_messages
+
+if TYPE_CHECKING:
+    from .child_tools import NodeCalls
 
 _PR_SET_PDEATHSIG: Final = 1
 _MAX_INHERITED_FD: Final = 64
@@ -79,6 +83,7 @@ class PipeReporter:
         self._pipe = pipe
         self._lock = Lock()
         self._update = RunUpdate(deadline, cancelled=False, yield_requested=False)
+        self._calls: NodeCalls | None = None
 
     @property
     def deadline(self) -> datetime:
@@ -92,6 +97,10 @@ class PipeReporter:
     def yield_requested(self) -> bool:
         return self._update.yield_requested
 
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        return self._update.yield_reason
+
     def log(self, text: str, level: str = "info") -> None:
         self.send({"log": text, "level": level})
 
@@ -101,15 +110,50 @@ class PipeReporter:
     def heartbeat(self) -> None:
         self.send({"heartbeat": True})
 
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        self.send({"idle": idle})
+
+    @property
+    def messages(self) -> Any:
+        from .child_tools import ChildMessages  # noqa: PLC0415 - few functions use it
+
+        return ChildMessages(self._open_calls())
+
+    @property
+    def records(self) -> Any:
+        return self._make_tool("records")
+
+    @property
+    def service(self) -> Any:
+        return self._make_tool("service")
+
+    def _make_tool(self, name: str) -> Any:
+        from .child_tools import ChildTool  # noqa: PLC0415
+
+        return ChildTool(name, self._open_calls())
+
+    def _open_calls(self) -> NodeCalls:
+        from .child_tools import NodeCalls  # noqa: PLC0415
+
+        if self._calls is None:
+            self._calls = NodeCalls(self.send_line)
+        return self._calls
+
     def send(self, message: dict[str, Any]) -> None:
-        rest = memoryview(encode_message(message))
+        self.send_line(encode_message(message))
+
+    def send_line(self, line: bytes) -> None:
+        rest = memoryview(line)
         with self._lock, suppress(BrokenPipeError):
             while rest:
                 rest = rest[os.write(self._pipe, rest) :]
 
     def receive_updates(self, orders: Iterator[Any]) -> None:
         for message in orders:
-            self._update = decode_update(message)
+            if "answer" not in message:
+                self._update = decode_update(message)
+            elif self._calls is not None:
+                self._calls.finish(message)
         os.killpg(0, signal.SIGKILL)  # the node is gone
 
 

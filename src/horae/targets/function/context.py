@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Coroutine
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from ...model.idle import YieldReason
 from ...model.limits import LOG_LINE_CHARACTERS, to_storable
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
-    from ...ports.target import Invocation, RunMessages
+    from ...ports.target import Invocation, RunMessages, RunRecords, RunService
+
+_T = TypeVar("_T")
 
 
 class RunFacts(NamedTuple):
@@ -43,9 +47,12 @@ class RunReporter(Protocol):
     def cancelled(self) -> bool: ...
     @property
     def yield_requested(self) -> bool: ...
+    @property
+    def yield_reason(self) -> YieldReason | None: ...
     def log(self, text: str, level: str = "info") -> None: ...
     def progress(self, done: float, text: str = "") -> None: ...
     def heartbeat(self) -> None: ...
+    def idle(self, idle: bool = True) -> None: ...  # noqa: FBT001, FBT002 - the argument is the state
 
 
 def run_facts_of(invocation: Invocation) -> RunFacts:
@@ -106,11 +113,12 @@ def _format(text: str, values: tuple[object, ...]) -> str:
 class Context:
     """Passed to a function that has a parameter annotated with it, or named `ctx` or `context`."""
 
-    __slots__ = ("_facts", "_reporter")
+    __slots__ = ("_facts", "_reporter", "_service")
 
-    def __init__(self, facts: RunFacts, reporter: RunReporter) -> None:
+    def __init__(self, facts: RunFacts, reporter: RunReporter, service: RunService | None = None) -> None:
         self._facts = facts
         self._reporter = reporter
+        self._service = service
 
     @property
     def task_id(self) -> str:
@@ -207,8 +215,13 @@ class Context:
 
     @property
     def yield_requested(self) -> bool:
-        """Whether the node is stopping; a function that can end early should."""
+        """Whether a function that can end early should: the node is stopping, or the run is idle and an entry waits."""
         return self._reporter.yield_requested
+
+    @property
+    def yield_reason(self) -> YieldReason | None:
+        """Why it should yield: `kind` (`higher_priority`, `other_owner`, `node_stopping`) and `lane`; None: it need not."""
+        return self._reporter.yield_reason
 
     def progress(self, done: float, text: str = "") -> None:
         """Report visible progress, which is also a heartbeat; `done` is between 0 and 1."""
@@ -218,18 +231,56 @@ class Context:
         """Report that the run is still at work, which moves its deadline."""
         self._reporter.heartbeat()
 
+    def idle(self, idle: bool = True) -> None:  # noqa: FBT001, FBT002 - the argument is the state
+        """Declare that the run only waits for work, or, with False, that it works again; `progress` says the same.
+
+        An idle run holds its slots. It is asked to yield (`yield_requested`) as soon as an entry of higher priority, or of
+        another owner, waits in one of its lanes. It is never stopped for that.
+        """
+        self._reporter.idle(bool(idle))
+
     @property
     def messages(self) -> RunMessages:
         """The message streams of the owner: `await read(stream)`, `send(stream, text)`.
 
-        What is sent commits with the success of the run. A function in a process of its own has none.
+        What is sent commits with the success of the run.
         """
-        messages: RunMessages | None = getattr(self._reporter, "messages", None)
-        if messages is None:
-            from ...model.message_refusals import refuse  # noqa: PLC0415 - only a child process comes here
+        return self._tool("messages")  # type: ignore[no-any-return]
 
-            raise refuse("messages_need_a_loop")
-        return messages
+    @property
+    def records(self) -> RunRecords:
+        """JSON values that the task keeps between its runs: `await get(name)`, `await put(name, value)`.
+
+        What is put commits with the success of the run.
+        """
+        return self._tool("records")  # type: ignore[no-any-return]
+
+    @property
+    def service(self) -> RunService:
+        """Operations on tasks as the owner of this task, or as its agent: `await schedule(…)`, `await pause(task)`.
+
+        Each takes effect at once.
+        """
+        return self._tool("service") if self._service is None else self._service
+
+    def _tool(self, name: str) -> Any:
+        tool = getattr(self._reporter, name, None)
+        if tool is None:
+            from ...model.message_refusals import refuse  # noqa: PLC0415 - no run of a node comes here
+
+            raise refuse("no_run_tools", name=name)
+        return tool
+
+    def call(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Wait for a coroutine of this context in a function without `async`: `context.call(context.commit())`."""
+        import asyncio  # noqa: PLC0415 - slow to load, and most functions in a process do not need it
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work)
+        work.close()
+        raise RuntimeError("this would wait for itself: in an async function, await it instead")
 
     def acknowledge(self, stream: str, *numbers: int, reader: str = "handled") -> None:
         """Say that messages of a stream are handled: the reader's cursor moves with the success of the run."""

@@ -16,6 +16,7 @@ DataHandler: TypeAlias = Callable[[bytes], None]
 
 _COMMAND: Final = ("-P", "-m", "horae.targets.function.child")
 _CHUNK_BYTES: Final = 65_536
+_WRITE_SECONDS: Final = 1.0
 _MAX_DRAIN_CHUNKS: Final = 64
 """More than a pipe can hold: a process that escaped from the group could otherwise write for ever."""
 
@@ -58,6 +59,17 @@ class ProcessGroup:
         except (BrokenPipeError, BlockingIOError):
             return False
 
+    def send_answer(self, message: bytes) -> None:
+        """Write the whole message, and give up when the process has ended. The child reads on a thread of its own."""
+        os.set_blocking(self._orders, False)
+        rest = memoryview(message)
+        with selectors.DefaultSelector() as selector, suppress(BrokenPipeError):
+            selector.register(self._orders, selectors.EVENT_WRITE)
+            while rest and not self.has_ended():
+                if selector.select(_WRITE_SECONDS):
+                    with suppress(BlockingIOError):
+                        rest = rest[os.write(self._orders, rest) :]
+
     def read_until_exit(
         self, report: DataHandler, output: DataHandler, tick: float, on_tick: Callable[[], None]
     ) -> None:
@@ -67,13 +79,13 @@ class ProcessGroup:
             selector.register(self._output, selectors.EVENT_READ, output)
             if pidfd.descriptor is not None:
                 selector.register(pidfd.descriptor, selectors.EVENT_READ)
-            while not self._has_ended():
+            while not self.has_ended():
                 for key, _ in selector.select(tick):
                     if key.data is not None and not _read_chunk(key.fd, key.data):
                         selector.unregister(key.fd)
                 on_tick()
 
-    def _has_ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the process has ended; checked without reaping where the system supports that."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None

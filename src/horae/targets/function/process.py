@@ -12,6 +12,7 @@ from ...model.outcome import Cancelled, Failed, Outcome, Succeeded
 from ...ports.target import Invocation
 from .context import RunReporter
 from .group import ProcessGroup
+from .node_tools import ChildCalls, ToolCall
 from .wire import MAX_LINE_BYTES, RunUpdate, decode_outcome, encode_update
 
 _MAX_PRINTED_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
@@ -48,10 +49,11 @@ class LineSplitter:
 class ChildOutput:
     """Applies reports to the run (log, progress, heartbeat, outcome) and logs printed lines, up to `LOG_LINES` in all."""
 
-    def __init__(self, reporter: RunReporter) -> None:
+    def __init__(self, reporter: RunReporter, on_call: Callable[[ToolCall], None]) -> None:
         self.outcome: Outcome | None = None
         self.unloadable: str | None = None
         self._reporter = reporter
+        self._on_call = on_call
         self._lines_left = LOG_LINES
         self._reports = LineSplitter(MAX_LINE_BYTES, self._handle_report)
         self._printed = LineSplitter(_MAX_PRINTED_BYTES, self._log_printed)
@@ -92,8 +94,18 @@ class ChildOutput:
                 self._reporter.progress(done, text)
             case {"heartbeat": True}:
                 self._reporter.heartbeat()
+            case {"idle": bool(idle)}:
+                self._reporter.idle(idle)
             case {"outcome": dict(outcome)}:
                 self.outcome = decode_outcome(outcome)
+            case {
+                "call": int(number),
+                "tool": str(tool),
+                "method": str(method),
+                "values": list(v),
+                "named": dict(named),
+            }:
+                self._on_call(ToolCall(number, tool, method, v, named))
             case {"unloadable": str(text)}:
                 self.unloadable = text
             case _:
@@ -107,11 +119,12 @@ _UPDATE_SECONDS: Final = 1.0
 class ChildProcess:
     """One child process. `run` blocks its thread until the process is gone; other threads may call `stop` and `kill`."""
 
-    def __init__(self, request: bytes, invocation: Invocation, grace: float) -> None:
+    def __init__(self, request: bytes, invocation: Invocation, grace: float, calls: ChildCalls) -> None:
         self._order = request
+        self._calls = calls
         self._invocation = invocation
         self._grace = grace
-        self._output = ChildOutput(invocation)
+        self._output = ChildOutput(invocation, self._answer)
         self._group: ProcessGroup | None = None
         self._stopping = False
         self._last_sent: RunUpdate | None = None
@@ -143,13 +156,20 @@ class ChildProcess:
         if self._group is not None:
             self._group.kill()
 
+    def _answer(self, call: ToolCall) -> None:
+        assert self._group is not None  # noqa: S101 - said for the type checker
+        line = self._calls.answer(call, self._group.has_ended)
+        if line is not None:
+            self._group.send_answer(line)
+
     def _send_updates(self) -> None:
         assert self._group is not None  # noqa: S101 - said for the type checker
         if self._invocation.cancelled and not self._stopping:
             self.stop()
         if self._output.outcome is not None:  # the function has returned; its leftover threads are not waited for
             self._group.kill_after(self._grace)
-        update = RunUpdate(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
+        invocation = self._invocation
+        update = RunUpdate(invocation.deadline, self._stopping, invocation.yield_requested, invocation.yield_reason)
         if update != self._last_sent and self._group.try_send(encode_update(update)):
             self._last_sent = update
 

@@ -15,11 +15,12 @@ from typing import Any, Final
 from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome, Succeeded
 from ...model.reason import Reason
-from ...ports.target import Invocation
+from ...ports.target import Invocation, RunService
 from .arguments.binding import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context, run_facts_of
 from .loop_runner import LoopRunner
+from .node_tools import ChildCalls, ServiceFactory, ThreadReporter
 from .process import ChildProcess
 from .registry import Function, Registry
 from .verdict import call_for_outcome, outcome_of_error, outcome_of_value
@@ -36,6 +37,7 @@ class FunctionTarget:
     """Kind `function`; its spec is `{"name": …}`. Awaits async functions, runs others in a thread or a process.
 
     `threads` and `processes` bound how many run at once; further runs queue. A stopped process has `grace` to clean up.
+    `make_service` returns the service that acts as the principal of a task's runs.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class FunctionTarget:
         threads: int = _MAX_THREADS,
         processes: int = _MAX_PROCESSES,
         grace: timedelta = _DEFAULT_GRACE,
+        make_service: ServiceFactory | None = None,
     ) -> None:
+        self._make_service = make_service
         self._registry = registry
         self._by_spec: dict[str, Function] = {}
         self._threads = _Pool(threads, "horae-function")
@@ -65,7 +69,7 @@ class FunctionTarget:
             if function.needs_no_arguments and task.payload == "{}" and invocation.gate_state is None:
                 value = await function.call()
             else:
-                value = await function.call(**_arguments(function, invocation))
+                value = await function.call(**self._arguments(function, invocation))
         except Mismatch as mismatch:
             return _mismatch_outcome(function, mismatch)
         except BaseException as error:  # SystemExit in a function must not end its node
@@ -100,13 +104,29 @@ class FunctionTarget:
         if invocation.run.alone or function.isolate == "process":
             return await self._run_in_process(function, invocation)
         try:
-            call = partial(function.call, **_arguments(function, invocation))
+            call = partial(function.call, **self._arguments(function, invocation, asyncio.get_running_loop()))
         except Mismatch as mismatch:
             return _mismatch_outcome(function, mismatch)
         if not function.is_async:
             return await _wait_for_end(self._threads.submit(partial(call_for_outcome, call)), _do_not_stop)
         loop = LoopRunner(call)
         return await _wait_for_end(self._threads.submit(partial(call_for_outcome, loop.run)), loop.stop)
+
+    def _service_for(self, invocation: Invocation) -> RunService | None:
+        return None if self._make_service is None else self._make_service(invocation.task)
+
+    def _arguments(
+        self, function: Function, invocation: Invocation, loop: asyncio.AbstractEventLoop | None = None
+    ) -> dict[str, Any]:
+        """Return the arguments of a call; `loop` is the node's event loop, for a function that runs in a thread."""
+        binding = function.binding
+        state, payload = invocation.gate_state, invocation.task.payload
+        arguments = binding.read(payload) if state is None else binding.read_for_gate(payload, state)
+        if binding.context is not None:
+            service = self._service_for(invocation)
+            reporter = invocation if loop is None else ThreadReporter(invocation, service, loop)
+            arguments[binding.context] = Context(run_facts_of(invocation), reporter, service if loop is None else None)
+        return arguments
 
     async def _run_in_process(self, function: Function, invocation: Invocation) -> Outcome:
         if function.origin is None:
@@ -117,7 +137,8 @@ class FunctionTarget:
         order = CallRequest(
             function.name, function.origin, list(sys.path), run_facts_of(invocation), invocation.deadline
         )
-        child = ChildProcess(encode_request(order), invocation, self._grace)
+        calls = ChildCalls(invocation, self._service_for(invocation), asyncio.get_running_loop())
+        child = ChildProcess(encode_request(order), invocation, self._grace, calls)
         self._children.add(child)
         try:
             work = self._processes.submit(child.run)
@@ -167,15 +188,6 @@ async def _wait_for_end(work: Future[Outcome], stop: Callable[[], None]) -> Outc
             if cancelled is None:
                 return outcome
     raise cancelled
-
-
-def _arguments(function: Function, invocation: Invocation) -> dict[str, Any]:
-    binding = function.binding
-    state, payload = invocation.gate_state, invocation.task.payload
-    arguments = binding.read(payload) if state is None else binding.read_for_gate(payload, state)
-    if binding.context is not None:
-        arguments[binding.context] = Context(run_facts_of(invocation), invocation)
-    return arguments
 
 
 def _mismatch_outcome(function: Function, mismatch: Mismatch) -> Failed:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from ...model.idle import YieldReason
 from ...model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
 from .arguments.build import converter_for
 from .arguments.encode import dump_compact, to_jsonable
@@ -29,11 +30,12 @@ class CallRequest(NamedTuple):
 
 
 class RunUpdate(NamedTuple):
-    """A later message to a child: the current deadline and the cancellation and yield flags."""
+    """A later message to a child: the current deadline, the cancellation and yield flags, and why it should yield."""
 
     deadline: datetime
     cancelled: bool
     yield_requested: bool
+    yield_reason: YieldReason | None = None
 
 
 _OUTCOMES: Final = {kind.__name__: kind for kind in (Succeeded, Failed, TimedOut, Cancelled, Skipped)}

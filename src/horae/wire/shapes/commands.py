@@ -219,6 +219,7 @@ SHAPES: Final[dict[str, Schema]] = {
                     "console": nullable(TEXT) | {"description": "The web console; null where it is not installed."},
                     "sign_in_link": nullable(TEXT)
                     | {"description": "Signs one browser in, once; null where the output may be kept in a log."},
+                    "socket": nullable(TEXT) | {"description": "The path of its unix socket."},
                 }
             ),
             closed({"type": {"const": "api.off"}, "because": TEXT}),

@@ -27,7 +27,7 @@ from .notation import (
     nullable,
     ref,
 )
-from .runs import RUN
+from .runs import IDLE, RUN
 
 TASK_COUNTS: Final = closed({state.value: INTEGER for state in TaskState})
 
@@ -213,19 +213,67 @@ PROBLEM: Final = closed(
     optional=("version",),
 ) | {"description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language."}
 
+LANE: Final = closed(
+    {
+        "name": TEXT,
+        "limit": INTEGER | {"description": "Runs at once; 1000000 bounds nothing."},
+        "taken": INTEGER,
+        "rate": nullable(TEXT) | {"description": "At most so many starts within any period: 100/1s."},
+        "next_start_at": nullable(INSTANT)
+        | {"description": "The earliest instant of the next start that the rate allows; null: at any instant."},
+    }
+)
+LANE_STATUS: Final = extend(
+    LANE,
+    {
+        "waiting": INTEGER | {"description": "Entries that are due and wait for a slot."},
+        "oldest": nullable(INSTANT) | {"description": "The earliest due instant among them."},
+        "idle": INTEGER | {"description": "Runs in it that declared themselves idle."},
+    },
+)
+LANE_DETAIL: Final = extend(
+    LANE_STATUS,
+    {
+        "runs": list_of(
+            closed(
+                {
+                    "id": TEXT,
+                    "task_id": TEXT,
+                    "task": TEXT,
+                    "owner": TEXT,
+                    "state": TEXT,
+                    "planned": INSTANT,
+                    "attempt": INTEGER,
+                    "started": nullable(INSTANT),
+                    "node": nullable(TEXT),
+                    "idle": IDLE,
+                }
+            )
+        )
+        | {"description": "Runs that hold a slot."},
+        "others": INTEGER | {"description": "Number of runs in it that are not listed."},
+        "queue": list_of(
+            closed(
+                {
+                    "place": INTEGER,
+                    "task_id": TEXT,
+                    "task": TEXT,
+                    "owner": TEXT,
+                    "priority": INTEGER,
+                    "due": INSTANT,
+                }
+            )
+        )
+        | {"description": "Entries that wait, in the order in which they get slots if no other one is added."},
+        "more": BOOLEAN | {"description": "More entries wait than are listed."},
+    },
+)
+
 SHAPES: Final[dict[str, Schema]] = {
-    "lane": closed(
-        {
-            "name": TEXT,
-            "limit": INTEGER | {"description": "Runs at once; 1000000 bounds nothing."},
-            "taken": INTEGER,
-            "rate": nullable(TEXT) | {"description": "At most so many starts within any period: 100/1s."},
-            "next_start_at": nullable(INSTANT)
-            | {"description": "The earliest instant of the next start that the rate allows; null: at any instant."},
-        }
-    )
-    | answer_of("lane"),
-    "lanes": list_of(ref("lane")) | answer_of("lanes"),
+    "lane": LANE | answer_of("lane NAME LIMIT"),
+    "lane-status": LANE_STATUS | {"title": "A lane: its use, and what waits in it"},
+    "lane-detail": LANE_DETAIL | answer_of("lane NAME"),
+    "lanes": list_of(ref("lane-status")) | answer_of("lanes"),
     "node": NODE | {"title": "A process with an engine"},
     "nodes": list_of(NODE_STATUS) | answer_of("nodes"),
     "nodes-drain": list_of(closed({"id": TEXT, "host": TEXT, "draining": BOOLEAN})) | answer_of("nodes drain"),
@@ -240,7 +288,15 @@ SHAPES: Final[dict[str, Schema]] = {
                 closed(
                     {
                         "code": choice(
-                            "no_node", "failed", "failing", "orphaned", "awaiting_approval", "stranded", "overdue"
+                            "no_node",
+                            "failed",
+                            "failing",
+                            "orphaned",
+                            "awaiting_approval",
+                            "predecessor_deleted",
+                            "gate_failed",
+                            "stranded",
+                            "overdue",
                         ),
                         "number": INTEGER,
                         "detail": TEXT,
@@ -251,7 +307,7 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     )
     | answer_of("status"),
-    "LaneList": closed({"items": list_of(ref("lane")), "next_cursor": NULL}),
+    "LaneList": closed({"items": list_of(ref("lane-status")), "next_cursor": NULL}),
     "LaneQueueList": closed(
         {
             "items": list_of(

@@ -15,6 +15,9 @@ from .tasks_file import EDITABLE_FIELDS, SCHEDULE
 
 _NOTE: Final = nullable(text(500))
 _CHAIN: Final = BOOLEAN | {"description": "false: its end starts none of the tasks that run after it."}
+_GATE_ONLY: Final = BOOLEAN | {
+    "description": "true: ask the gate of the task for its verdict; the target is not called."
+}
 _MOMENT: Final = text(100) | {
     "description": "`2026-12-01T09:00Z`, `2026-12-01 09:00` in the task's zone, `tomorrow at 9am`, `in 2h`, `明天早上9点`."
 }
@@ -73,7 +76,7 @@ SHAPES: Final[dict[str, Schema]] = {
         required=(),
     ),
     "Resume": closed({"missed": choice(*MISSED_MODES)}, required=()),
-    "RunNow": closed({"input": _INPUT, "chain": _CHAIN}, required=()),
+    "RunNow": closed({"input": _INPUT, "chain": _CHAIN, "gate_only": _GATE_ONLY}, required=()),
     "Retry": closed({"input": _INPUT}, required=()),
     "Skip": closed({"number": INTEGER | {"minimum": 0, "maximum": 1000000}}, required=()),
     "BackfillRange": closed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.idle import YieldKind
 from ...model.reason import Reason
 from ...model.run import Origin, RunState
 from .notation import (
@@ -38,6 +39,14 @@ RUN_INPUT: Final = closed(
     },
     required=(),
 ) | {"minProperties": 1, "maxProperties": 1}
+IDLE: Final = or_null(
+    closed(
+        {
+            "since": INSTANT,
+            "yield_requested": or_null(closed({"kind": choice(*YieldKind), "lane": nullable(TEXT), "because": TEXT})),
+        }
+    )
+)
 RUN: Final = closed(
     {
         "id": RUN_ID,
@@ -69,6 +78,10 @@ RUN: Final = closed(
         "input": nullable(RUN_INPUT),
         "result": {"description": "Any JSON; text where it was cut."},
         "error": nullable(TEXT),
+        "idle": IDLE
+        | {
+            "description": "Since when it is idle in its lanes, and why it should yield; null also in lists, which do not read it."
+        },
     }
 )
 

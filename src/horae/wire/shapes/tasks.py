@@ -139,6 +139,22 @@ WHY: Final = closed(
         "sentence": TEXT,
         "reason": REASON,
         "outage": nullable(closed({"since": INSTANT, "until": INSTANT, "clean": BOOLEAN})),
+        "lane": or_null(
+            closed(
+                {
+                    "name": TEXT,
+                    "limit": INTEGER,
+                    "taken": INTEGER,
+                    "runs": list_of(TEXT) | {"description": "Runs in the lane that the caller may see, up to 20."},
+                    "others": INTEGER | {"description": "Number of the other runs in the lane."},
+                    "ahead": INTEGER | {"description": "Entries that get a slot before it, if no other one is added."},
+                    "more_ahead": BOOLEAN | {"description": "More than `ahead`: counting stopped there."},
+                    "free_by": nullable(INSTANT)
+                    | {"description": "A slot becomes free at the latest then; null: not known."},
+                }
+            )
+        )
+        | {"description": "The lane in which it waits for a slot."},
         "runs": list_of(ref("run")),
         "fixes": list_of(closed({"command": TEXT, "does": TEXT})),
     }

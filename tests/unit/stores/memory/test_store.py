@@ -15,8 +15,8 @@ from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import Claimed
 from horae.stores.memory import MemoryStore
-from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle, start_run
-from horae.testing.decisions import start_everything, succeed
+from horae.testing.contracts.stores.setup import add_tasks, claim_all, fill_lane, settle, start_run
+from horae.testing.decisions import start_everything, start_within_lanes, succeed
 from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement, a_task
 
 
@@ -148,3 +148,17 @@ async def test_check_finds_inconsistent_data() -> None:
         "run_stray",
         run.task_id,
     ]
+
+
+async def test_turns_of_lanes_that_nobody_needs_are_forgotten() -> None:
+    store = MemoryStore()
+    (first,) = await fill_lane(store, "press", a_task(), a_task())
+    await settle(store, first)
+    await store.trim(NOON, 10, 10)
+    assert set(store._data.lane_turns.all_keys()) == {"press"}, "an entry has got the slot"
+    (claimed,) = await claim_all(store, decide=start_within_lanes())
+    await store.trim(NOON, 10, 10)
+    assert set(store._data.lane_turns.all_keys()) == {"press"}, "a run is in it"
+    await settle(store, claimed.run)
+    await store.trim(NOON, 10, 10)
+    assert set(store._data.lane_turns.all_keys()) == set()

@@ -43,7 +43,8 @@ async def test_change_without_records_runs_no_record_statement(
         await settle(store, *(each.run for each in await claim_all(store)))
         await store.set_lane("press", 3)
         assert any("_tasks`" in text for text in statements)
-        assert not any("_records`" in text for text in statements)
+        # Whether a lane has idle runs is part of the statement that counts its slots.
+        assert not any("_records`" in text for text in statements if "_lane_slots`" not in text)
 
 
 async def test_thousand_records_are_sent_in_one_packet(mariadb_server: MariaDBServer, statements: list[str]) -> None:

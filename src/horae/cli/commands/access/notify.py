@@ -240,7 +240,7 @@ def _last(out: Printer, destination: Destination, zone: str) -> StyledText:
         return StyledText(NOTHING)
     at = full_time(destination.last_at, zone, out.language)
     said = words.LAST_SENT if destination.last_ok else words.LAST_FAILED
-    text = out.translate(said, at=at, answer=first_line(destination.last_answer))
+    text = out.translate(said, at=at, answer=_localize(out, destination.last_answer))
     return StyledText(text, "good" if destination.last_ok else "bad")
 
 
@@ -257,7 +257,13 @@ def _warn_blocked(out: Printer, page: Page[Destination]) -> None:
 def _answer(out: Printer, delivery: Delivery) -> str:
     attempt = delivery.attempts[-1]
     status = "" if attempt.status is None else f"{attempt.status} "
-    return out.translate(words.SENT) if attempt.ok else f"{status}{first_line(attempt.answer)}"
+    return out.translate(words.SENT) if attempt.ok else f"{status}{_localize(out, attempt.answer)}"
+
+
+def _localize(out: Printer, answer: str) -> str:
+    from ....service.events.message_client import localize_answer  # noqa: PLC0415 - `--help` does without
+
+    return localize_answer(first_line(answer), out.language)
 
 
 def _read_url(out: Printer, name: str, url: str | None, owner: str | None) -> str:

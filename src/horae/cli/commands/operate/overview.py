@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import click
 
 from ....model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
-from ....model.lane import MAX_LANE_LIMIT, LaneUse
+from ....model.lane import LaneUse
 from ....model.rate import parse_rate
 from ....model.reason import Reason, reason_phrase
 from ....model.refusals import refuse
@@ -23,6 +23,7 @@ from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...parameters import INTEGER
 from ...session.command_session import CommandSession, display_location, has_store, run_in_memory, run_in_session
+from .lane_detail import show_lane, show_lanes
 
 _MAX_UPCOMING = 5
 
@@ -143,39 +144,26 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
 
 @click.command("lanes", cls=Command)
 def lanes(out: Printer) -> None:
-    """List lanes and how many runs are in each."""
-    found = run_in_session(out, lambda app: app.service.lanes.all(app.principal)) if has_store(out) else ()
-    _show_lanes(out, found)
-
-
-def _show_lanes(out: Printer, found: tuple[LaneUse, ...]) -> None:
-    if out.json:
-        out.data([lane_json(each) for each in found])
-    elif out.quiet:
-        out.ids([each.name for each in found])
-    elif found:
-        rows: list[list[Cell]] = [
-            [each.name, _limit_text(each), str(each.used), "-" if each.rate is None else str(each.rate)]
-            for each in found
-        ]
-        out.table(out.translate(messages.LANE_TITLES).split("|"), rows)
-    else:
-        out.aside(out.translate(messages.NOTHING))
-
-
-def _limit_text(use: LaneUse) -> str:
-    return "-" if use.limit >= MAX_LANE_LIMIT else str(use.limit)
+    """List lanes: limit, runs, entries that wait, and idle runs."""
+    show_lanes(out)
 
 
 @click.command("lane", cls=Command)
 @click.argument("name", metavar="NAME")
 @click.argument(
-    "limit", type=INTEGER, metavar="[LIMIT]", required=False, help="At most so many at once; 0 lets nothing start."
+    "limit",
+    type=INTEGER,
+    required=False,
+    metavar="[LIMIT]",
+    help="At most so many at once; 0 lets nothing start. Without it, the lane is shown.",
 )
 @click.option("--rate", metavar="N/PERIOD", help="At most so many starts within any period: 100/1s.")
 @click.option("--no-rate", is_flag=True, help="Remove the rate.")
 def lane(out: Printer, *, name: str, limit: int | None, rate: str | None, no_rate: bool) -> None:
-    """Set how many runs of a lane go on at once, or start within a period."""
+    """Show a lane and what waits in it, or set its limit or rate."""
+    if limit is None and rate is None and not no_rate:
+        show_lane(out, name)
+        return
     if rate is not None and no_rate:
         raise refuse("bad_choice", name="rate", value=f"--rate {rate} --no-rate", allowed="--rate, --no-rate")
 

@@ -111,6 +111,10 @@ def up(
     )
     address = _api_address(out, options, host, port, no_api=no_api)
     if address is None:
+        if socket_path is not None:
+            from ...messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
+
+            raise refuse("socket_without_api")
         run_node(out, options, metrics_port)
         return
     if socket_path is not None:
@@ -120,7 +124,7 @@ def up(
 
     with (
         open_api_socket(address, partial(show_no_api, out, address)) as listener,
-        _unix_socket(out, socket_path) as local,
+        _unix_socket(socket_path) as local,
     ):
         if listener is not None:
             local_number = None if local is None else local.fileno()
@@ -129,14 +133,13 @@ def up(
 
 
 @contextmanager
-def _unix_socket(out: Printer, path: Path | None) -> Iterator[socket.socket | None]:
+def _unix_socket(path: Path | None) -> Iterator[socket.socket | None]:
     if path is None:
         yield None
         return
     from ....runtime.http_server import open_unix_listener  # noqa: PLC0415 - `--help` does without
 
     with open_unix_listener(path.absolute()) as listener:
-        out.note(words.ALSO_ON_SOCKET, path=path.absolute())
         yield listener
 
 

@@ -47,6 +47,7 @@ from ...task_filter import (
     optional_task_argument,
     task_argument,
 )
+from .gate_verdict import show_gate_verdict
 from .show_run import show_lines
 
 _run_argument: Final = click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
@@ -69,6 +70,7 @@ class QueuedRun(NamedTuple):
 @click.option("--as-of", metavar="INSTANT", help="Run the occurrence of this past time.")
 @input_options
 @click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
+@click.option("--gate-only", is_flag=True, help="Ask its gate and show the verdict; the target is not called.")
 @bulk_options
 def run(
     out: Printer,
@@ -80,10 +82,13 @@ def run(
     as_of: str | None,
     inputs: Values,
     no_chain: bool,
+    gate_only: bool,
     filters: Values,
 ) -> None:
     """Run a task now, once more."""
     given = read_input_options(inputs)
+    if gate_only and (as_of is not None or is_filter(task, filters)):
+        raise refuse("gate_of_one_task")
     if is_filter(task, filters):
         if given is not None:
             raise refuse("input_for_many")
@@ -95,9 +100,10 @@ def run(
         )
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
-    queued = run_in_session(out, lambda app: _queue(app, task or "", as_of, given, chain=not no_chain))
+    request = _RunRequest(as_of, given, chain=not no_chain, gate_only=gate_only)
+    queued = run_in_session(out, lambda app: _queue(app, task or "", request))
     show_readiness(out, queued.readiness)
-    if not (wait or follow):
+    if not (wait or follow or gate_only):
         _show_queued(out, queued)
         return
     if not out.json:
@@ -106,17 +112,28 @@ def run(
         ended = run_in_session(out, lambda app: _follow_to_end(app, out, queued, seconds, follow=follow))
     except TimeoutError:
         raise refuse("wait_timed_out", seconds=f"{seconds:g}", task=queued.task.name) from None
-    _show_ended(out, queued, ended, follow=follow)
+    if gate_only:
+        show_gate_verdict(out, ended, queued.task)
+    else:
+        _show_ended(out, queued, ended, follow=follow)
 
 
-async def _queue(
-    app: CommandSession, name: str, as_of: str | None, given: RunInput | None, *, chain: bool
-) -> QueuedRun:
+class _RunRequest(NamedTuple):
+    as_of: str | None
+    given: RunInput | None
+    chain: bool
+    gate_only: bool
+
+
+async def _queue(app: CommandSession, name: str, request: _RunRequest) -> QueuedRun:
     facts = await app.service.tasks.find_by_name(app.principal, name)
-    if as_of is None:
-        name = await app.service.tasks.run_now(app.principal, facts.task.id, given, chain=chain)
+    given, chain = request.given, request.chain
+    if request.as_of is None:
+        name = await app.service.tasks.run_now(
+            app.principal, facts.task.id, given, chain=chain, gate_only=request.gate_only
+        )
         return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))
-    at = find_occurrence(facts, as_of, app.zone, app.clock.now())
+    at = find_occurrence(facts, request.as_of, app.zone, app.clock.now())
     after = await app.service.tasks.backfill(app.principal, facts.task.id, at, at, again=True, given=given, chain=chain)
     name = _backfill_run_id(after, at, at)
     return QueuedRun(name, facts.task, app.zone, await app.readiness(facts.task.target))

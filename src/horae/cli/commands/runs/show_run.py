@@ -7,11 +7,12 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from ....lifecycle.explain import is_requested
+from ....model.idle import IdleRun, describe_yield
 from ....model.reason import describe_reason
 from ....model.run import Run
 from ....ports.journal import NumberedLine
 from ....ports.store import RunFilter
-from ....wire.runs import result_of, run_json
+from ....wire.runs import idle_json, result_of, run_json
 from ...lookup import FoundRun, find_run
 from ...messages import messages
 from ...output.formatting import error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
@@ -32,13 +33,15 @@ class RunDetails(NamedTuple):
     zone: str
     requested: bool = False
     """The attempt was requested by a manual retry."""
+    idle: IdleRun | None = None
 
 
 def show_run(out: Printer, name: str) -> None:
     shown = run_in_session(out, lambda app: _load(app, name))
     run, task = shown.found.run, shown.found.facts.task
     if out.json:
-        out.data(run_json(run, task.name, task.schedule.zone, out.language))
+        idle = idle_json(shown.idle, out.language)
+        out.data(run_json(run, task.name, task.schedule.zone, out.language) | {"idle": idle})
     elif out.quiet:
         out.ids([run.id])
     else:
@@ -52,7 +55,8 @@ async def _load(app: CommandSession, name: str) -> RunDetails:
     async for line in follow_lines(app, found.run.id, follow=False):
         last.append(line)
         number += 1
-    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found))
+    idle = await app.service.runs.idle(app.principal, found.run.id) if found.run.live else None
+    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found), idle)
 
 
 async def _is_requested(app: CommandSession, found: FoundRun) -> bool:
@@ -78,6 +82,11 @@ def _show(out: Printer, shown: RunDetails) -> None:
     out.row(out.translate(messages.STATE), state)
     if run.reason is not None:
         out.row("", describe_reason(run.reason, out.language))
+    if shown.idle is not None:
+        since = full_time(shown.idle.since, shown.zone, out.language)
+        asked = shown.idle.yield_reason
+        end = "" if asked is None else f" · {describe_yield(asked, out.language)}"
+        out.row(out.translate(messages.IDLE), out.translate(messages.IDLE_SINCE, since=since) + end)
     out.row(out.translate(messages.PLANNED), planned_text(run, shown.zone, out.language))
     if run.chain is not None and run.chain.root is not None:
         root = run.chain.root

@@ -8,6 +8,7 @@ from ....lifecycle.chain_graph import links_of
 from ....model.change import Facts
 from ....model.task import Task
 from ....schedule import After
+from ...messages import messages
 from ...output.formatting import state_cell
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
@@ -67,7 +68,9 @@ def _show_successors(out: Printer, node: ChainNode, indent: str) -> None:
 
 def _describe(out: Printer, node: ChainNode) -> tuple[str | StyledText, ...]:
     task = node.facts.task
-    link = "" if node.on is None else f" {node.on}" + ("" if node.mode is None else f" ({node.mode})")
+    on = "" if node.on is None else out.translate(messages.LINK_ENDS[node.on])
+    mode = "" if node.mode is None else out.translate(messages.LINK_MODES[node.mode])
+    link = f" {on}{mode}" if on else ""
     mark = " ↑" if node.is_repeated else ""
     state: Cell = state_cell(node.facts, out.language)
     shown = state if isinstance(state, str | StyledText) else StyledText("")

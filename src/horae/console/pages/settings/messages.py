@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from ....errors import HoraeError
 from ....model.events.destination import Destination
+from ....service.events.message_client import localize_answer
 from ....wire.destinations import blocked_destination, masked_url
 from ...form_problems import FORM_ERRORS, check_confirmation
 from ...outcomes import Sign
@@ -22,7 +23,13 @@ async def show(request: PageRequest, error: HoraeError | None = None) -> Respons
     found = await request.service.destinations.page(request.viewer.principal, after or None, PAGE_SIZE)
     data = {
         "destinations": [
-            (each, masked_url(each), _sign(request, each), _describe_block(request, each)) for each in found.items
+            (
+                each._replace(last_answer=localize_answer(each.last_answer, request.viewer.language)),
+                masked_url(each),
+                _sign(request, each),
+                _describe_block(request, each),
+            )
+            for each in found.items
         ],
         "after": found.after,
         "query": {"after": after} if after else {},
@@ -54,7 +61,8 @@ async def send_test(request: PageRequest) -> Response:
         return await show(request, error)
     attempt = delivery.attempts[-1]
     text = "settings_destination_sent" if attempt.ok else "settings_destination_not_sent"
-    return request.redirect("/settings/messages", request.notice(text, name=name, answer=attempt.answer))
+    answer = localize_answer(attempt.answer, request.viewer.language)
+    return request.redirect("/settings/messages", request.notice(text, name=name, answer=answer))
 
 
 async def remove(request: PageRequest) -> Response:

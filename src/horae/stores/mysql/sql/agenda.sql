@@ -156,6 +156,10 @@ SELECT agenda.task, agenda.slot, agenda.owner FROM (
 ) AS agenda
 ORDER BY agenda.urgency, agenda.due, agenda.task, agenda.slot
 
+-- name: waiting_priorities
+-- The highest priority of each owner in one lane.
+SELECT owner, MAX(priority) FROM @agenda WHERE state = 3 AND lane = $1 GROUP BY owner
+
 -- name: unpark
 UPDATE @agenda SET state = 0 WHERE task IN ({column_1}) AND (task, slot) IN ({rows})
 
@@ -235,7 +239,11 @@ SELECT
   (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1),
   (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
-  draining
+  draining,
+  (
+    SELECT COALESCE(CONCAT('[', GROUP_CONCAT(body ORDER BY record_key), ']'), '[]')
+    FROM @records WHERE kind = 'yield_request' AND record_key > CONCAT($1, '/') AND record_key < CONCAT($1, '0')
+  )
 FROM @nodes WHERE id = $1
 
 -- name: leave

@@ -127,7 +127,7 @@ DELETE line FROM @live_runs AS run STRAIGHT_JOIN @lines AS line ON line.run_id =
 DELETE FROM @runs WHERE task = $1;
 DELETE FROM @live_runs WHERE task = $1;
 DELETE FROM @chain_rows WHERE task = $1;
-DELETE FROM @records WHERE kind = 'gate_state' AND record_key = (SELECT id FROM @tasks WHERE seq = $1);
+DELETE FROM @records WHERE kind IN ('gate_state', 'task_data') AND record_key = (SELECT id FROM @tasks WHERE seq = $1);
 DELETE FROM @task_state WHERE task = $1;
 DELETE FROM @labels WHERE task = $1;
 DELETE FROM @tasks WHERE seq = $1

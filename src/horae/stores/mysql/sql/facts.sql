@@ -26,13 +26,15 @@ FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
+-- and whether runs are idle.
 SELECT
   given.name,
   (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name),
   (SELECT COUNT(*) FROM @agenda AS agenda WHERE agenda.lane = given.name AND agenda.state < 2),
   EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.lane = given.name AND agenda.state = 3),
-  (SELECT owner FROM @lane_turns AS lane_turns WHERE lane_turns.lane = given.name)
+  (SELECT owner FROM @lane_turns AS lane_turns WHERE lane_turns.lane = given.name),
+  EXISTS (SELECT 1 FROM @records AS records WHERE records.kind = 'idle_runs' AND records.record_key = given.name)
 FROM ([[ SELECT $each AS name ]]) AS given
 
 -- name: lane_use_and_blocks

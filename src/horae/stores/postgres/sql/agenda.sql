@@ -131,6 +131,10 @@ CROSS JOIN LATERAL (
 ) AS agenda
 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 
+-- name: waiting_priorities
+-- The highest priority of each owner in one lane.
+SELECT owner, max(priority) FROM @agenda WHERE state = 3 AND lane = $1 GROUP BY owner
+
 -- name: unpark
 UPDATE @agenda SET state = 0 FROM unnest($1::text::bigint[], $2::text::text[]) AS chosen (task, slot)
 WHERE agenda.task = chosen.task AND agenda.slot = chosen.slot
@@ -233,7 +237,11 @@ UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset
   (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
   (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
-  draining
+  draining,
+  (
+    SELECT coalesce(json_agg(body::json ORDER BY key), '[]')::text
+    FROM @records WHERE kind = 'yield_request' AND key > $1 || '/' AND key < $1 || '0'
+  )
 
 -- name: leave
 DELETE FROM @nodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE node = $1)

@@ -193,8 +193,8 @@ WITH
   deleted_runs AS (DELETE FROM @runs WHERE task = $1),
   deleted_live_runs AS (DELETE FROM @live_runs WHERE task = $1),
   deleted_chain_rows AS (DELETE FROM @chain_rows WHERE task = $1),
-  deleted_gate_state AS (
-    DELETE FROM @records WHERE kind = 'gate_state' AND key = (SELECT id FROM @tasks WHERE seq = $1)
+  deleted_records AS (
+    DELETE FROM @records WHERE kind IN ('gate_state', 'task_data') AND key = (SELECT id FROM @tasks WHERE seq = $1)
   ),
   deleted_status AS (DELETE FROM @task_state WHERE task = $1)
 DELETE FROM @tasks WHERE seq = $1

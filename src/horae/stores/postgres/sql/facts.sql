@@ -27,13 +27,15 @@ FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name F
 INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
+-- and whether runs are idle.
 SELECT
   given.name,
   (SELECT count(*) FROM @lane_slots WHERE lane = given.name),
   (SELECT count(*) FROM @agenda WHERE agenda.lane = given.name AND agenda.state < 2),
   EXISTS (SELECT 1 FROM @agenda WHERE agenda.state = 3 AND agenda.lane = given.name),
-  (SELECT owner FROM @lane_turns WHERE lane_turns.lane = given.name)
+  (SELECT owner FROM @lane_turns WHERE lane_turns.lane = given.name),
+  EXISTS (SELECT 1 FROM @records WHERE records.kind = 'idle_runs' AND records.key = given.name)
 FROM unnest($1::text::text[]) AS given (name)
 
 -- name: lane_use_and_blocks

@@ -217,6 +217,19 @@ SELECT agenda.task, task_state.version
 FROM @agenda JOIN @task_state ON task_state.task = agenda.task
 WHERE agenda.state = 3 AND agenda.lane = $1 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT $2
 
+-- name: lane_line
+SELECT tasks.id, agenda.slot, agenda.owner, agenda.priority, agenda.due, agenda.waited
+FROM @agenda JOIN @tasks ON tasks.seq = agenda.task
+WHERE agenda.state = 3 AND agenda.lane = $1 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT $2
+
+-- name: lane_turn
+SELECT owner FROM @lane_turns WHERE lane = $1
+
+-- name: lane_runs
+SELECT {run_columns}, tasks.id
+FROM @lane_slots JOIN @live_runs AS run ON run.id = lane_slots.run_id JOIN @tasks ON tasks.seq = run.task
+WHERE lane_slots.lane = $1 ORDER BY lane_slots.run_id LIMIT $2
+
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 

@@ -117,6 +117,10 @@ FROM carray(?1) AS listed_owner CROSS JOIN agenda ON (agenda.task, agenda.slot) 
 )
 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 
+-- name: waiting_priorities
+-- The highest priority of each owner in one lane.
+SELECT owner, max(priority) FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = ? GROUP BY owner
+
 -- name: unpark
 UPDATE agenda SET state = 0 WHERE (task, slot) IN (VALUES {rows})
 
@@ -213,7 +217,11 @@ WHERE id = ?1 RETURNING
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
   (SELECT wake_at FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   NULL,
-  draining
+  draining,
+  (
+    SELECT json_group_array(json(body) ORDER BY key)
+    FROM records WHERE kind = 'yield_request' AND key > ?1 || '/' AND key < ?1 || '0'
+  )
 
 -- name: leave
 DELETE FROM nodes WHERE id = ?1

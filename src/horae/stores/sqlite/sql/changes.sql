@@ -108,8 +108,8 @@ DELETE FROM chain_rows WHERE task = ?
 -- name: delete_status
 DELETE FROM task_state WHERE task = ?
 
--- name: delete_gate_state
-DELETE FROM records WHERE kind = 'gate_state' AND key = (SELECT id FROM tasks WHERE seq = ?)
+-- name: delete_records_of_task
+DELETE FROM records WHERE kind IN ('gate_state', 'task_data') AND key = (SELECT id FROM tasks WHERE seq = ?)
 
 -- name: delete_task
 DELETE FROM tasks WHERE seq = ?

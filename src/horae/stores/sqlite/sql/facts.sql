@@ -33,13 +33,15 @@ SELECT value, slot_limit, rate_starts, rate_period, started, last_start, wake_at
 FROM carray(?) LEFT JOIN lanes ON lanes.name = value
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, and the owner of the last turn.
+-- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
+-- and whether runs are idle.
 SELECT
   value,
   (SELECT count(*) FROM lane_slots WHERE lane = value),
   (SELECT count(*) FROM agenda INDEXED BY agenda_unparked WHERE lane = value AND lane IS NOT NULL AND state < 2),
   EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = value),
-  (SELECT owner FROM lane_turns WHERE lane = value)
+  (SELECT owner FROM lane_turns WHERE lane = value),
+  EXISTS (SELECT 1 FROM records WHERE records.kind = 'idle_runs' AND records.key = value)
 FROM carray(?)
 
 -- name: number_by_id

@@ -25,9 +25,11 @@ UPDATE streams SET
 WHERE id = ?1
 
 -- name: known_messages
+-- The id is taken by its place: a join of two arrays would read the second one for each element of the first.
 SELECT messages.source, messages.source_id, messages.number
-FROM json_each(?2) AS sources JOIN json_each(?3) AS ids ON ids.key = sources.key
-CROSS JOIN messages ON messages.stream = ?1 AND messages.source = sources.value AND messages.source_id = ids.value
+FROM json_each(?2) AS sources
+CROSS JOIN messages ON messages.stream = ?1 AND messages.source = sources.value
+  AND messages.source_id = json_extract(?3, '$[' || sources.key || ']')
 
 -- name: insert_messages
 INSERT INTO messages (stream, number, at, sender, source, source_id, text, refs, bytes) VALUES {rows}

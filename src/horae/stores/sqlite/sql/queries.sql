@@ -220,6 +220,20 @@ FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda
 WHERE agenda.state = 3 AND agenda.lane = ? ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 LIMIT ?
 
+-- name: lane_line
+SELECT tasks.id, agenda.slot, agenda.owner, agenda.priority, agenda.due, agenda.waited
+FROM agenda INDEXED BY agenda_parked JOIN tasks ON tasks.seq = agenda.task
+WHERE agenda.state = 3 AND agenda.lane = ? ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT ?
+
+-- name: lane_turn
+SELECT owner FROM lane_turns WHERE lane = ?
+
+-- name: lane_runs
+SELECT {run_columns}, tasks.id
+FROM lane_slots CROSS JOIN runs INDEXED BY runs_live ON runs.live = 1 AND runs.id = lane_slots.run_id
+JOIN tasks ON tasks.seq = runs.task
+WHERE lane_slots.lane = ? ORDER BY lane_slots.run_id LIMIT ?
+
 -- name: all_nodes
 SELECT {node_columns} FROM nodes ORDER BY id
 

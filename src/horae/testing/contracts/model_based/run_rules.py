@@ -17,6 +17,7 @@ from ....lifecycle.settle import settle
 from ....lifecycle.start import ClaimContext
 from ....model.change import Change, Facts
 from ....model.entry import Entry
+from ....model.idle import YieldReason
 from ....model.lane import DEFAULT_LIMIT
 from ....model.outcome import Outcome, Settlement
 from ....ports.store import DEFAULT_TERMS
@@ -100,6 +101,12 @@ class RunRules(NodeRules):
         runs, now = self._some_runs(chosen), self._now
         self._call_both(lambda side: side.store.start([(run_id, side.token(claim)) for run_id, claim in runs], now))
 
+    @rule(chosen=several, idle=st.booleans())
+    def declare_idle(self, chosen: list[int], idle: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
+        since = self._now if idle else None
+        for run_id, number in self._some_runs(chosen):
+            self._call_both(partial(_declare_idle, run_id=run_id, number=number, since=since))
+
     @rule(chosen=several, results=st.lists(outcomes, min_size=4, max_size=4), started=st.booleans())
     def settle(self, chosen: list[int], results: list[Outcome], started: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
         reports = list(zip(self._some_runs(chosen), results, strict=False))
@@ -132,3 +139,9 @@ class RunRules(NodeRules):
             return side.store.release(claims, side.record_end(decide))
 
         self._call_both(call)
+
+
+def _declare_idle(
+    side: Side, *, run_id: str, number: int, since: datetime | None
+) -> Coroutine[Any, Any, YieldReason | None]:
+    return side.store.declare_idle(run_id, side.token(number), since)

@@ -16,7 +16,7 @@ from ....model.reason import Reason
 from ....model.record import Record, RecordWrite
 from ....model.route import route_of
 from ....model.run_input import RunInput
-from ....model.task import Target
+from ....model.task import Target, TaskPast
 from ....schedule import AnyOf, Cron, Every, Now, Once, Schedule
 from ...factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND
 
@@ -84,6 +84,7 @@ policies: Final = st.builds(
         st.sampled_from((timedelta(0), MINUTE)),
         st.just(2.0),
         st.just(HOUR),
+        st.sampled_from(("full", "none")),
         superseded_by_next=st.booleans(),
     ),
     give_up_after=st.sampled_from((None, 1, 2)),
@@ -107,6 +108,9 @@ drafts: Final = st.builds(
     key=st.sampled_from((None, None, None, *KEYS)),
     lane=st.sampled_from((None, None, "narrow", "wide")),
     labels=labels,
+    past=st.sampled_from(
+        (None, None, None, TaskPast(NOON - DAY, 1, None, NOON - HOUR), TaskPast(NOON - 40 * DAY, 0, NOON - DAY))
+    ),
 )
 
 inputs: Final = st.sampled_from(

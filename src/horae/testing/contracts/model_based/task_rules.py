@@ -18,6 +18,7 @@ from ....model.ids import ENTROPY_BYTES, make_id
 from ....model.policy import MISSED_MODES, MissedMode
 from ....model.record import RecordWrite
 from ....model.run_input import RunInput
+from ....ports.store import RunFilter
 from ....schedule import After, Link
 from ....schedule.after import MODE_CHOICES, ON_CHOICES, Mode, On
 from ...decisions import fail
@@ -140,6 +141,17 @@ class TaskRules(MachineState):
     @rule(number=numbers, given=inputs)
     def run_with_input(self, number: int, given: RunInput | None) -> None:
         self._change(number, partial(control.run_now, now=self._now, given=given))
+
+    @rule(number=numbers, run=numbers, given=inputs)
+    def retry_run(self, number: int, run: int, given: RunInput | None) -> None:
+        """Request another attempt at an occurrence; of a chained one, links that have fired stay fired."""
+        wanted, now = RunFilter(task_id=self._some_task(number)), self._now
+        found = self._run(self._stores.reference.store.runs(wanted, limit=1_000)).items
+        if found:
+            one = found[run % len(found)]
+            same = (each for each in found if (each.origin, each.planned) == (one.origin, one.planned))
+            last = max(same, key=lambda each: each.attempt)
+            self._change(number, lambda facts: control.request_retry(facts, last, now, given))
 
     @rule(number=numbers, run=numbers)
     def cancel_run(self, number: int, run: int) -> None:

@@ -8,6 +8,7 @@ from .claims.claims import ClaimsContract
 from .claims.decision_facts import DecisionFactsContract
 from .claims.fencing import FencingContract
 from .claims.gates import GatesContract
+from .claims.idle_runs import IdleRunsContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
 from .claims.rates import RatesContract
@@ -47,6 +48,7 @@ class StoreContract(
     RunInputContract,
     LanesContract,
     RatesContract,
+    IdleRunsContract,
     StartDeadlineContract,
     ChainsContract,
     GatesContract,

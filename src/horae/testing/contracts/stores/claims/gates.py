@@ -7,18 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from .....errors import Conflict
-from .....lifecycle.control import delete
+from .....lifecycle.control import check_gate, delete
 from .....lifecycle.fire import fire
+from .....lifecycle.recover import recover
 from .....lifecycle.settle import settle
 from .....lifecycle.start import ClaimContext
 from .....model.entry import EntryKind, EntryState
-from .....model.gate import GATE_STATE_KIND, Gate, GateVerdict
+from .....model.gate import GATE_STATE_KIND, Gate, GateVerdict, verdict_json
 from .....model.outcome import Failed, Outcome, Settlement, Skipped, Succeeded
 from .....model.policy import Policies, RetryPolicy
 from .....model.reason import Reason
 from .....model.record import Record
 from .....model.run import Run, RunState
-from .....model.run_input import gate_failures
+from .....model.run_input import gate_failures, is_gate_check
 from .....model.task import Task
 from .....ports.full_store import FullStore
 from .....ports.store import RunFilter
@@ -88,6 +89,40 @@ class GatesContract(Contract):
         assert record is not None
         assert (record.body, record.version) == ('{"n":2}', 2)
         assert (await get_run(store, later)).reason is Reason.GATE_CLOSED
+
+    async def test_a_claimed_run_ends_from_there_when_its_gate_was_closed(self, store: FullStore) -> None:
+        task, run = await _start(store, guarantee="at_most_once")
+        assert run.state is RunState.CLAIMED
+        await _settle(store, run, _CLOSED, NOON + SECOND, _verdict(NOON, "1", is_open=False))
+        ended = await get_run(store, run)
+        assert (ended.state, ended.reason, ended.started) == (RunState.SKIPPED, Reason.GATE_CLOSED, None)
+        assert await _state(store, task) is not None
+        assert await store.start([(run.id, run.token)], NOON + SECOND) == frozenset()
+
+    async def test_a_claimed_run_of_a_dead_node_asks_its_gate_again(self, store: FullStore) -> None:
+        task, run = await _start(store, guarantee="at_most_once")
+        node = a_node()
+        assert await store.recover(node.id, node.renewals, lambda facts, lost: recover(facts, lost, NOON + SECOND), 10)
+        await store.join(node)
+        again = await _claim_one(store, NOON + SECOND)
+        assert (again.attempt, again.tries, again.deaths, again.state) == (2, 1, 1, RunState.CLAIMED)
+        assert await store.start([(again.id, again.token)], NOON + SECOND) == {again.id}
+        assert [row.state for row in (await store.runs(RunFilter(task_id=task.id))).items].count(RunState.LOST) == 1
+        assert (await get_run(store, run)).started is None
+
+    async def test_a_check_of_the_gate_changes_only_its_run(self, store: FullStore) -> None:
+        task, run = await _start(store)
+        await _settle(store, run, _FAILED, NOON + SECOND)
+        before = await get_facts(store, task)
+        await store.change(task.id, None, lambda facts: check_gate(facts, NOON + SECOND))
+        check = await _claim_one(store, NOON + SECOND)
+        assert is_gate_check(check.input)
+        verdict = _verdict(NOON, '{"n":1}')
+        await _settle(store, check, Skipped("", Reason.GATE_CHECKED), NOON + 2 * SECOND, verdict)
+        assert await get_facts(store, task) == before
+        assert await _state(store, task) is None
+        ended = await get_run(store, check)
+        assert (ended.input, ended.result_json) == (check.input, verdict_json(verdict))
 
     async def test_a_settlement_whose_gate_state_was_changed_writes_nothing(self, store: FullStore) -> None:
         task, run = await _start(store)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 
+from .....lifecycle.lane_order import turn_order
 from .....model.change import Change
 from .....model.entry import MAX_REPARKS, EntryState
-from .....model.lane import LaneQueue, owner_lane
+from .....model.lane import LaneLine, LaneQueue, LaneWaiter, owner_lane
 from .....model.route import ROUTE_PREFIXES
 from .....model.run import Run, RunState
 from .....ports.full_store import FullStore
@@ -90,6 +91,25 @@ class LanesContract(Contract):
             order.append(claimed.task.id)
             run = claimed.run
         return order
+
+    async def test_runs_and_entries_of_a_lane_are_listed_in_order(self, store: FullStore) -> None:
+        await store.set_lane("press", 2)
+        runs = await fill_lane(store, "press", a_task(owner="bob"), a_task(owner="bob"))
+        assert await store.lane_runs("press") == tuple(sorted(runs, key=lambda run: run.id))
+        assert await store.lane_runs("press", 1) == (min(runs, key=lambda run: run.id),)
+        assert await store.lane_line("press") == LaneLine((), "bob")
+        bob = [a_task(owner="bob", priority=n) for n in (5, 50)]
+        ada = a_task(owner="ada")
+        await fill_lane(store, "press", *bob, ada)
+        line = await store.lane_line("press")
+        assert [each.task_id for each in line.waiters] == [bob[1].id, bob[0].id, ada.id], "by priority"
+        assert line.waiters[0] == LaneWaiter(bob[1].id, "next", "bob", 50, NOON)
+        assert (line.last_owner, line.more) == ("bob", False)
+        assert await store.lane_line("press", 2) == line._replace(waiters=line.waiters[:2], more=True)
+        expected = [each.task_id for each in turn_order(line.waiters, line.last_owner)]
+        assert expected == [ada.id, bob[1].id, bob[0].id], "owners in turn"
+        assert await self._claim_in_turn(store, runs[0], 3) == expected
+        assert (await store.lane_runs("oven"), await store.lane_line("oven")) == ((), LaneLine())
 
     async def test_owners_take_turns_in_a_lane(self, store: FullStore) -> None:
         (run,) = await fill_lane(store, "press", a_task(owner="bob"))

@@ -8,7 +8,8 @@ import json
 from datetime import datetime
 from typing import Final
 
-from .....errors import Conflict, NotFound, TooMuch
+from .....errors import Conflict, InvalidTask, NotFound, TooMuch
+from .....lifecycle.control import delete
 from .....lifecycle.settle import settle as settle_by_core
 from .....model.events.event import EventKind
 from .....model.messages import (
@@ -24,12 +25,13 @@ from .....model.messages import (
 from .....model.outcome import Failed, Outcome, Skipped, Succeeded
 from .....model.record import Record, RecordWrite
 from .....model.run import Run, RunState
+from .....model.task_data import TASK_DATA_KIND
 from .....ports.full_store import FullStore
 from .....ports.messages import MessageTrim
 from ....decisions import lose
 from ....factories import DAY, HOUR, MICROSECOND, MINUTE, NODE, NOON, a_settlement, a_task
 from ..contract import Contract
-from ..setup import get_run, start_run
+from ..setup import add_tasks, get_run, start_run
 
 _CHAT: Final = "chat:1"
 _READER: Final = "handled"
@@ -93,6 +95,15 @@ class MessagesContract(Contract):
         page = await store.read_messages("ada", _CHAT, 1, 1)
         assert page is not None
         assert page.messages[0].message == a_message(2)
+
+    async def test_data_of_a_task_is_deleted_with_it(self, store: FullStore) -> None:
+        kept, deleted = a_task(), a_task()
+        await add_tasks(store, kept, deleted)
+        for task in (kept, deleted):
+            await store.put_record(Record(TASK_DATA_KIND, task.id, task.owner, '{"a":1}'), replacing=None)
+        await store.change(deleted.id, None, lambda facts: delete(facts, NOON + MINUTE))
+        assert await store.get_record(TASK_DATA_KIND, deleted.id) is None
+        assert await store.get_record(TASK_DATA_KIND, kept.id) is not None
 
     async def test_one_append_writes_to_several_streams(self, store: FullStore) -> None:
         given = [a_message(1, "b"), a_message(2, "a"), a_message(3, "b")]
@@ -160,15 +171,28 @@ class MessagesContract(Contract):
 
     async def test_quotas_refuse_an_append_whole(self, store: FullStore) -> None:
         await fill(store, 1)
-        for quota in (StreamQuota(1), StreamQuota(5, 40)):
+        for quota in (StreamQuota(1), StreamQuota(5, 40), StreamQuota(messages=1), StreamQuota(text_bytes=5)):
             try:
                 await store.append_messages("ada", [a_message(2), a_message(3, "other")], quota)
-            except TooMuch:
+            except (TooMuch, InvalidTask):
                 pass
             else:
                 raise AssertionError("the quota was exceeded")
         assert await store.stream_usage("ada") == StreamUsage(1, a_message(1).size)
         assert await numbers_of(store) == [1]
+
+    async def test_quotas_refuse_a_settlement_whole(self, store: FullStore) -> None:
+        run = await _chat(store, 3)
+        writes = RunWrites(messages=(a_message(9),), moves=(a_move(1, 2, 3),), quota=StreamQuota(messages=3))
+        for write in (_settle(store, run, writes), store.commit_writes(run.id, run.token, writes)):
+            try:
+                await write
+            except TooMuch:
+                pass
+            else:
+                raise AssertionError("the quota was exceeded")
+        assert (await get_run(store, run)).live
+        assert (await numbers_of(store), await position(store)) == ([1, 2, 3], 0)
 
     async def test_an_append_is_an_event_without_the_text(self, store: FullStore) -> None:
         await fill(store, 2)
@@ -389,10 +413,11 @@ class MessagesContract(Contract):
 
     async def test_too_many_readers_are_refused(self, store: FullStore) -> None:
         await fill(store, 1)
-        for place in range(100):
-            await store.register_reader("ada", _CHAT, f"reader-{place}", 0, NOON)
+        quota = StreamQuota(readers=2)
+        for place in range(2):
+            await store.register_reader("ada", _CHAT, f"reader-{place}", 0, NOON, quota=quota)
         try:
-            await store.register_reader("ada", _CHAT, "one-more", 0, NOON)
+            await store.register_reader("ada", _CHAT, "one-more", 0, NOON, quota=quota)
         except TooMuch:
             pass
         else:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..model.limits import PREVIOUS_BYTES, SUMMARY_CHARACTERS, shorten
 from ..model.run import Run
-from ..ports.store import Book
+from .store import Book
 
 NO_PREVIOUS: Final = "[]"
 

@@ -1,0 +1,1 @@
+"""Adapters of the channel port: one module for each chat service."""

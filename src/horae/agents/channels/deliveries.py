@@ -1,0 +1,57 @@
+"""Passes what a service delivers over HTTP to the open connection; without one the service is asked to deliver later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+from ...ports.channel import ChannelListener, DeliveryReceipt, IncomingMessage
+from .intake import Intake, ListenerFailed
+from .reconnect import LOG
+
+
+class _Open(NamedTuple):
+    intake: Intake
+    listener: ChannelListener
+    ended: asyncio.Future[None]
+
+
+class Deliveries:
+    def __init__(self, service: str) -> None:
+        self._service = service
+        self._open: _Open | None = None
+
+    async def stay_open(self, intake: Intake, listener: ChannelListener) -> None:
+        """Take deliveries until cancelled; one that is being kept then is given up, so that the service repeats it."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._open = _Open(intake, listener, ended)
+        try:
+            await asyncio.shield(ended)
+        finally:
+            self._open = None
+            ended.cancel()
+
+    async def accept(self, message: IncomingMessage) -> bool:
+        """Whether the message was kept; False: the service has to deliver it again."""
+        current = self._open
+        return current is not None and await self._finish(current.intake.accept(message), current)
+
+    async def report(self, receipt: DeliveryReceipt) -> bool:
+        current = self._open
+        return current is not None and await self._finish(current.listener.on_receipt(receipt), current)
+
+    async def _finish(self, work: Coroutine[Any, Any, None], current: _Open) -> bool:
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait([task, current.ended], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            task.cancel()
+        if not task.done():
+            return False
+        error = task.exception()
+        if isinstance(error, ListenerFailed):
+            LOG.warning("%s: %s; the service will deliver it again", self._service, error)
+        elif error is not None:
+            LOG.warning("%s: a receipt could not be stored (%s)", self._service, type(error).__name__)
+        return error is None

@@ -1,0 +1,1 @@
+"""Requests of agents: files that a container writes, claimed, checked and answered by the host."""

@@ -1,0 +1,1 @@
+"""Runtimes of agents: podman and docker by their command line, bubblewrap, and a plain process."""

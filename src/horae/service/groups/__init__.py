@@ -1,0 +1,1 @@
+"""Chat groups and their agents."""

@@ -1,0 +1,97 @@
+"""Group as a value: folder, chat, limits and its record."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from horae.errors import Refusal
+from horae.model.agents.group import (
+    AgentLimits,
+    Group,
+    GroupMount,
+    check_group,
+    folder_of_owner,
+    group_from,
+    group_record,
+    is_folder,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def a_group(**fields: Any) -> Group:
+    return Group("family", "telegram:-100", "Family", NOW)._replace(**fields)
+
+
+@pytest.mark.parametrize("name", ["family", "a", "A-1_b", "x" * 64])
+def test_folders(name: str) -> None:
+    assert is_folder(name)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "_a", "a b", "a/b", "..", "家", "x" * 65, "global", "Global", None])
+def test_refused_folders(name: object) -> None:
+    assert not is_folder(name)
+
+
+def test_record_keeps_every_field() -> None:
+    group = a_group(
+        zone="Asia/Shanghai",
+        node="north",
+        is_main=True,
+        requires_trigger=False,
+        limits=AgentLimits(timedelta(minutes=5), timedelta(seconds=90), 256, 64, 0.5),
+        mounts=(GroupMount("/srv/photos", "photos", is_writable=True),),
+        is_stopped=True,
+        version=3,
+    )
+    assert group_from(group_record(group)) == group
+
+
+def test_derived_names() -> None:
+    group = a_group()
+    assert (group.owner, group.channel, group.stream) == ("group:family", "telegram", "chat:telegram:-100")
+    assert folder_of_owner(group.owner) == "family"
+    assert folder_of_owner("family") is None
+    assert folder_of_owner("group:..") is None
+
+
+def test_main_group_needs_no_trigger() -> None:
+    assert a_group().needs_trigger
+    assert not a_group(is_main=True).needs_trigger
+    assert not a_group(requires_trigger=False).needs_trigger
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"chat": "family"}, "bad_chat_address"),
+        ({"chat": "telegram:"}, "bad_chat_address"),
+        ({"chat": "telegram:a b"}, "bad_chat_address"),
+        ({"chat": "x:" + "1" * 150}, "bad_chat_address"),
+        ({"chat": None}, "bad_chat_address"),
+        ({"chat": "web:a\u200bb"}, "bad_chat_address"),
+        ({"name": ""}, "bad_text"),
+        ({"trigger": " "}, "bad_text"),
+        ({"is_main": 1}, "bad_choice"),
+        ({"zone": "Mars/Base"}, "unknown_zone"),
+        ({"node": ""}, "bad_text"),
+        ({"limits": AgentLimits(timeout=timedelta(0))}, "bad_duration"),
+        ({"limits": AgentLimits(idle=timedelta(days=2))}, "bad_duration"),
+        ({"limits": AgentLimits(memory_megabytes=1)}, "bad_number"),
+        ({"limits": AgentLimits(processes=1)}, "bad_number"),
+        ({"limits": AgentLimits(processors=0.0)}, "bad_number"),
+        ({"limits": AgentLimits(processors=True)}, "bad_number"),
+        ({"mounts": (GroupMount("/a", "a"),) * 17}, "bad_number"),
+    ],
+)
+def test_refused_fields(fields: dict[str, Any], code: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        check_group(a_group(**fields))
+    assert refused.value.code == code
+
+
+def test_complete_group_is_accepted() -> None:
+    check_group(a_group(zone="Europe/Berlin", node="north", mounts=(GroupMount("/a", "a"),)))

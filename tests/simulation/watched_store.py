@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from horae.model.change import ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from horae.model.entry import CLAIMABLE, MAX_REPARKS, Entry
 from horae.model.outcome import Settlement
+from horae.model.rate import RateChange
 from horae.model.record import RecordWrite
 from horae.model.route import is_route
 from horae.ports.store import Claim
@@ -58,8 +59,15 @@ class WatchedStore(MemoryStore):
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         return await self._watch(super().change(task_id, owner, decide))
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
-        await self._watch(super().set_lane(name, limit, attached_records=attached_records))
+    async def set_lane(
+        self,
+        name: str,
+        limit: int | None,
+        *,
+        rate: RateChange = "keep",
+        attached_records: Sequence[RecordWrite] = (),
+    ) -> None:
+        await self._watch(super().set_lane(name, limit, rate=rate, attached_records=attached_records))
 
     async def _watch(self, call: Awaitable[_T]) -> _T:
         before = self._view()

@@ -141,7 +141,8 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "lanes": CommandEntry(
                 "commands.operate.overview:lanes",
                 Message(
-                    "List lanes: limit, runs, entries that wait, and idle runs.", "列出通道:上限、运行、等待和空闲。"
+                    "List lanes: limit, rate, runs, entries that wait, and idle runs.",
+                    "列出通道:上限、速率、运行、等待和空闲。",
                 ),
             ),
             "lane": CommandEntry(

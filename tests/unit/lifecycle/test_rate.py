@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from horae.errors import Refusal
 from horae.lifecycle.explain import explain
+from horae.lifecycle.explain_lane import LaneWait, lane_words
 from horae.lifecycle.explain_rate import rate_words
 from horae.lifecycle.rate import instant_after, keep_last_starts, next_start, record_starts, starts_left
 from horae.lifecycle.start import full_lane
 from horae.model.entry import EntryState
-from horae.model.lane import LaneUse
+from horae.model.lane import MAX_LANE_LIMIT, LaneUse
 from horae.model.rate import MAX_RATE_PERIOD, Rate, StartsAt, check_rate, parse_rate
 from horae.testing.factories import MICROSECOND, NOON, SECOND
 
@@ -89,6 +90,10 @@ def test_why_says_the_rate_and_the_earliest_next_start() -> None:
     assert rate_words(full, parked) is None, "it waits for a slot"
     english = explain(facts, (), parked.planned, parked.planned + SECOND).english
     assert english.startswith("It is due and waits: its lane 'api' has a rate of 2/1s; its next start is at ")
+
+
+def test_why_names_no_limit_of_a_lane_that_has_a_rate_alone() -> None:
+    assert lane_words(World().facts, LaneWait("api", MAX_LANE_LIMIT, 3)) == ("It is the next one.", "下一个就是它。")
 
 
 class NaiveLane:

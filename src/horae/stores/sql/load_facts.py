@@ -187,12 +187,18 @@ class LaneState(LaneCounts):
             present = {name for name, *_ in rows}
             await self._connection.query("insert_lanes", [name for name in missing if name not in present])
             rows = await self._connection.query("lock_lanes", missing)
-        # Count only now: a count from before the locks may be out of date.
         for name, limit, *rate in rows:
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._set_rate(name, *rate)
+        # Count only now: a count from before the locks may be out of date.
+        await self._read_counts(missing)
+        if self.now is not None:
+            for name in self.rates.keys() & missing:
+                self.rates[name].left = await read_starts_left(self._connection, name, self.rates[name], self.now)
+
+    async def _read_counts(self, lanes: list[str]) -> None:
         for name, taken, offered, has_waiting, last_owner, has_idle in await self._connection.query(
-            "lane_counts", missing
+            "lane_counts", lanes
         ):
             self._taken[name], self._offered[name] = taken, offered
             if has_idle:
@@ -202,9 +208,6 @@ class LaneState(LaneCounts):
                 self._with_waiting.add(name)
             if last_owner is not None:
                 self._last_owners[name] = last_owner
-        if self.now is not None:
-            for name in self.rates.keys() & missing:
-                self.rates[name].left = await read_starts_left(self._connection, name, self.rates[name], self.now)
 
     def _set_rate(self, lane: str, starts: int | None, period: int, *state: int | None) -> None:
         if starts is not None:

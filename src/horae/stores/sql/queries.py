@@ -190,12 +190,12 @@ class SQLBook(SQLAdministration, SQLChainQueries):
     async def lane_line(self, lane: str, limit: int = 10_000) -> LaneLine:
         async def read(connection: Statements) -> LaneLine:
             rows = await connection.query("lane_line", lane, limit + 1)
-            turn = await connection.query("lane_turn", lane)
+            last_owners = [owner for (owner,) in await connection.query("lane_turn", lane)]
             waiters = tuple(
                 LaneWaiter(task_id, slot, owner, priority, instant_of[due], waited >> 1)
                 for task_id, slot, owner, priority, due, waited in rows[:limit]
             )
-            return LaneLine(waiters, turn[0][0] if turn else "", len(rows) > limit)
+            return LaneLine(waiters, next(iter(last_owners), ""), len(rows) > limit)
 
         return await self._database.read(read)
 

@@ -294,7 +294,7 @@ def test_rate_of_a_lane(cli: Cli) -> None:
     assert (
         cli("lane", "api", "--rate", "100/1s").out == "✓ at most 100/1s: so many starts of api within any such period\n"
     )
-    assert "api   -      0      100/1s" in cli("lanes").out
+    assert "api   -      0      0                0     100/1s" in cli("lanes").out
     assert cli("lane", "api", "5", "--json").json["rate"] == "100/1s", "a new limit keeps the rate"
     assert cli("lane", "api", "--rate", "7/1h", "--json").json["limit"] == 5, "a new rate keeps the limit"
     assert cli("lane", "api", "--no-rate", "--json").json["rate"] is None
@@ -306,7 +306,7 @@ def test_rate_of_a_lane(cli: Cli) -> None:
     assert "Write it as 100/1s" in refused.err
     assert cli("lane", "api", "--rate", "0/1s").code == 6
     assert cli("lane", "api", "--rate", "1/1s", "--no-rate").code == 6
-    assert cli("lane", "api").code == 6
+    assert cli("lane", "api").code == 0, "without a value, the lane is shown"
 
 
 def test_read_commands_change_nothing(cli: Cli) -> None:

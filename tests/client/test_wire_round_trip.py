@@ -14,6 +14,7 @@ from horae.model.change import Facts
 from horae.model.entry import Entry, EntryKind, EntryState, slot_for
 from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.lane import LaneUse
+from horae.model.rate import Rate
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason
@@ -136,6 +137,9 @@ def all_facts(draw: st.DrawFn) -> Facts:
                         st.just(0),
                         st.just(value=False),
                         st.just(()),
+                        st.sampled_from((None, Rate(100, timedelta(seconds=1)), Rate(1, timedelta(days=366)))),
+                        st.none(),
+                        st.sampled_from((None, NOON)),
                     ),
                     max_size=2,
                 )

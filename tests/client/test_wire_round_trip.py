@@ -14,9 +14,9 @@ from horae.model.change import Facts
 from horae.model.entry import Entry, EntryKind, EntryState, slot_for
 from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.lane import LaneUse
-from horae.model.rate import Rate
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, RetryPolicy
+from horae.model.rate import Rate
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Origin, Run, RunState, Span
 from horae.model.task import Pause, PauseCause, Task, TaskPast, TaskState, TaskStatus

@@ -67,5 +67,6 @@ async def test_lane_lists_runs_and_queue_and_a_run_says_that_it_is_idle() -> Non
             "ahead": 0,
             "more_ahead": False,
             "free_by": None,
+            "not_before": None,
         }
         assert run.id not in why["sentence"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from horae.lifecycle.explain import Verdict
 from horae.model.node_labels import parse_node_labels
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
+from horae.wire.tasks import task_json
 
 TIMEOUT_SECONDS = 60
 
@@ -29,8 +31,14 @@ def lateness(run: Run) -> float:
     return (run.started - run.due).total_seconds()
 
 
-async def test_entries_run_on_the_labelled_node_on_time_beside_a_node_without_the_label(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/horae.db"
+@pytest.fixture(params=["sqlite", "postgres", "mariadb"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/horae.db"
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+async def test_entries_run_on_the_labelled_node_on_time_beside_a_node_without_the_label(url: str) -> None:
     async with asyncio.timeout(TIMEOUT_SECONDS), node(url, "plain") as plain, node(url, "desk", "gpu=a100") as labelled:
         # Created on the node without the label: the wake-up reaches the other one.
         tasks = [await plain.schedule("work", "in 300ms", where={"gpu": "a100"}) for _ in range(5)]
@@ -64,6 +72,11 @@ async def test_a_task_without_a_node_waits_visibly_and_starts_when_one_joins(tmp
     async with asyncio.timeout(TIMEOUT_SECONDS), node(url, "plain") as plain:
         task = await plain.schedule("work", "now", where={"gpu": "a100"})
         assert (await plain.store.waiting(None, plain.clock.now())).stranded == 1
+        facts = await plain.store.facts(task.id, None)
+        assert facts is not None
+        waits = task_json(facts, now=plain.clock.now())["waiting_for"]
+        assert waits == "node:where:gpu=a100;function:work"
+        assert task_json(facts, now=plain.clock.now() - timedelta(hours=1))["waiting_for"] is None, "not due then"
         why = await plain.why(task.id)
         assert why.verdict is Verdict.WAITING
         assert "gpu=a100" in why.english

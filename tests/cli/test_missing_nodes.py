@@ -202,3 +202,14 @@ app = Horae("sqlite:///shop.db")
 @app.task
 def sell() -> None: ...
 """
+
+
+def test_due_task_names_the_labels_that_it_waits_for(cli: Cli) -> None:
+    cli("add", "now", "--say", "x", "--name", "train", "--where", "gpu=a100")
+    cli("add", "in 1h", "--say", "x", "--name", "later", "--where", "gpu=a100")
+    train, later = cli("ls", "--json").json
+    assert (train["waiting_for"], later["waiting_for"]) == ("node:where:gpu=a100;target:event", None)
+    assert "no node has gpu=a100" in cli("ls").out
+    assert "for a node with the labels gpu=a100" in cli("show", "train").out
+    assert "gpu=a100" in cli("show", "train", "--lang", "zh").out
+    assert "gpu=a100" in cli("doctor").out

@@ -277,11 +277,11 @@ def test_overview_counts_and_names_failures(cli: Cli) -> None:
 
 
 def test_lanes_and_their_limits(cli: Cli) -> None:
-    use = {"name": "gpu", "limit": 3, "taken": 0, "rate": None, "next_start_at": None}
-    assert cli("lane", "gpu", "3", "--json").json == use
-    status = {**use, "waiting": 0, "oldest": None, "idle": 0}
+    gpu = {"name": "gpu", "limit": 3, "taken": 0, "rate": None, "next_start_at": None}
+    assert cli("lane", "gpu", "3", "--json").json == gpu
+    status = {**gpu, "waiting": 0, "oldest": None, "idle": 0}
     assert cli("lanes", "--json").json == [status]
-    assert "gpu   3      0      0                0     -" in cli("lanes").out
+    assert "gpu   3      0      -     0                0" in cli("lanes").out
     detail = {**status, "runs": [], "others": 0, "queue": [], "more": False}
     assert cli("lane", "gpu", "--json").json == detail
     assert "gpu  0 of 3 in use" in cli("lane", "gpu").out

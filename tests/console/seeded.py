@@ -19,8 +19,9 @@ from horae.model.accounts.principal import LOCAL, Principal, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.events.webhook import Attempt, Delivery, DeliveryState, delivery_id, new_delivery_writes
+from horae.model.gate import Gate
 from horae.model.messages import KeepRules
-from horae.model.outcome import Failed, Outcome, Settlement, Succeeded, TimedOut, Waiting
+from horae.model.outcome import Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
 from horae.model.task import PauseCause, Target, Task
@@ -35,6 +36,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import NEVER, Options, TaskRequest
 from horae.settings import read_settings
 from horae.virtual_time import VirtualClock
+from horae.wire.tasks import after_when, parse_link
 from tests.api.api_server import Api
 
 SECOND: Final = timedelta(seconds=1)
@@ -93,7 +95,10 @@ class Seed:
         self.ids.setdefault(segment, []).append(value)
 
     def paths(self, route: str) -> list[str]:
-        """Return the addresses of a route with its parameters filled, at most three; refuses a parameter without a value."""
+        """Return the addresses of a route with its parameters filled; refuses a parameter without a value.
+
+        At most three values of a parameter, and five tasks: also a link of a chain and a gated task.
+        """
         if "{" not in route:
             return [route]
         head, _, rest = route.partition("{")
@@ -101,7 +106,11 @@ class Seed:
         segment = head.rstrip("/").rpartition("/")[2]
         if segment not in self.ids:
             raise LookupError(f"{route}: the seeded store has no id for '{segment}'; add it in tests/console/seeded.py")
-        return [path for value in self.ids[segment][:3] for path in self.paths(f"{head}{value}{tail}")]
+        return [
+            path
+            for value in self.ids[segment][: 5 if segment == "tasks" else 3]
+            for path in self.paths(f"{head}{value}{tail}")
+        ]
 
 
 class Seeder:
@@ -129,6 +138,8 @@ class Seeder:
         await self._join_nodes()
         await self._write_history()
         await self._start_runs()
+        await self._run_chain()
+        await self._skip_runs()
         await self._pause_tasks()
         await self._request_approvals()
         await self._create_webhooks()
@@ -142,7 +153,7 @@ class Seeder:
 
     # --- steps of a task -----------------------------------------------------------------------------------------------
 
-    async def add(self, name: str, when: str = "every 1h", *, service: Service | None = None, **fields: Any) -> Task:
+    async def add(self, name: str, when: Any = "every 1h", *, service: Service | None = None, **fields: Any) -> Task:
         who = fields.pop("who", self.ada)
         request = TaskRequest(name, when, fields.pop("target", FUNCTION), zone=fields.pop("zone", "UTC"))
         return await (service or self.present).tasks.create(who, request._replace(**fields))
@@ -289,7 +300,43 @@ class Seeder:
         self.seed.add("tasks", failed.id)
         await self.add("runs on another machine", "now", target=Target("function", '{"name":"gone.elsewhere"}'))
         await self.claim(self.api.app.context.clock.now(), routes=frozenset())
+
+    async def _run_chain(self) -> None:
+        """Run a chain: one link fires, one does not, and a join is skipped because a link failed."""
+        extract = await self.add("extract orders", "now")
+        load = await self.add(f"load {SCRIPT}", self._after(extract.id))
+        alarm = await self.add("tell that extraction failed", self._after(f"{extract.id}:failed"))
+        join = await self.add("publish figures", self._after(f"{extract.id}:ended", load.id, mode="all"))
+        for outcome in (Succeeded('{"orders": 12}'), Failed("disk full", permanent=True)):
+            now = self.api.app.context.clock.now()
+            for run in (await self.claim(now)).values():
+                if run.task_id in (extract.id, load.id):
+                    await self.settle(run, outcome, now)
+        self.seed.add("tasks", join.id)
+        for task in (join, load, alarm):
+            self.seed.add("chain", task.id)
+
+    def _after(self, *links: str, mode: str = "any") -> dict[str, Any]:
+        return after_when([parse_link(each) for each in links], mode)
+
+    async def _skip_runs(self) -> None:
+        """Skip runs by a closed gate and by a start deadline; let one wait for labels and one for the first of two lanes."""
+        gate = Gate("http", '{"url":"https://example.org/mail?new=1"}')
+        gated = await self.add("answer the mail", "now", options=Options(gate=gate))
+        now = self.api.app.context.clock.now()
+        run = (await self.claim(now))[gated.id]
+        await self.settle(run, Skipped(f"no new mail {QUOTES}", Reason.GATE_CLOSED), now)
+        late = await self.add(
+            "in time or not at all", "in 10m", service=self.past, options=Options(start_within=MINUTE)
+        )
+        placed = await self.add("train the model", "now", options=Options(where={"gpu": "a100", "zone": "eu"}))
+        lanes = await self.add("print and mail", "now", who=LOCAL, lane="press", options=Options(lanes=("mail",)))
+        await self.claim(self.api.app.context.clock.now())
+        self.seed.add("tasks", gated.id)
+        for task in (gated, late, placed, lanes):
+            self.seed.add("skips", task.id)
         await self.past.tasks.create(self.ada, TaskRequest("overdue for two days", "in 10m", FUNCTION, zone="UTC"))
+        await self.present.system_tasks.create("ada", TaskRequest("turn of a group", "every 1h", FUNCTION, zone="UTC"))
 
     async def _pause_tasks(self) -> None:
         tasks = self.present.tasks
@@ -299,6 +346,8 @@ class Seeder:
         await tasks.pause(self.ada, until, until=self.now + DAY)
         orphan = await self.add("function that is gone")
         await tasks.pause(self.ada, orphan.id, cause=PauseCause.ORPHANED, note="its code is gone")
+        for cause in (PauseCause.GATE_FAILED, PauseCause.PREDECESSOR_DELETED):
+            await tasks.pause(self.ada, (await self.add(f"paused: {cause.value}")).id, cause=cause)
         await tasks.cancel(self.ada, (await self.add("cancelled")).id)
         await tasks.skip_next(self.ada, (await self.add("skips three")).id, 3)
         edited = await self.add("edited twice", labels={"team": "garden"})

@@ -7,6 +7,7 @@ from playwright.async_api import Page, Route, expect
 from horae.model.accounts.principal import LOCAL
 from horae.model.change import Facts
 from horae.ports.store import TaskFilter
+from horae.schedule import After
 from horae.service.tasks.function_records import NO_DEFAULTS, Argument, Registration, Signature
 from horae.testing.factories import NOON
 from horae.wire.tasks import definition_json
@@ -117,6 +118,37 @@ async def test_task_that_runs_after_others_is_edited_and_keeps_its_links(console
     assert definition_json(stored)["when"]["links"] == [{"task": first["id"], "on": "ended"}]
 
 
+async def test_predecessors_and_mode_are_fields_of_the_form(console: Console) -> None:
+    service = console.service
+    await console.api.create_task(name="backup")
+    await console.api.post("/v1/tasks", {"name": "report: weekly", "say": "x", "after": ["backup"]})
+    page = await console.open("/tasks/new")
+    await page.locator("#field-name").fill("digest")
+    await page.locator("#after-fields summary").click()
+    await page.get_by_label("Runs after").fill("backup\nnothing like it")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.locator(".banner.bad, [role=alert]").first).to_contain_text("nothing like it")
+    allow_refusals(console)
+    await page.get_by_label("Runs after").fill("backup:failed\nreport: weekly")
+    await page.get_by_label("Of several tasks").select_option("all")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("digest")
+    digest = await service.tasks.find_by_name(LOCAL, "digest")
+    schedule = digest.task.schedule
+    assert isinstance(schedule, After)
+    assert (schedule.mode, [link.on for link in schedule.links]) == ("all", ["failed", "succeeded"])
+    page = await console.open(f"/tasks/{digest.task.id}/edit")
+    await expect(page.get_by_label("Runs after")).to_have_value("backup:failed\nreport: weekly")
+    await expect(page.locator("#preview")).to_contain_text("backup")
+    await page.get_by_label("Runs after").fill("report: weekly:ended")
+    await page.get_by_label("Of several tasks").select_option("")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("digest")
+    edited = (await service.tasks.get(LOCAL, digest.task.id)).task.schedule
+    assert isinstance(edited, After)
+    assert (edited.mode, [link.on for link in edited.links]) == ("any", ["ended"])
+
+
 async def test_change_of_another_is_merged_into_the_form(console: Console) -> None:
     made = await console.api.create_task(name="report", when="every 10m", zone="UTC")
     page = await console.open(f"/tasks/{made['id']}/edit", scripts=False)
@@ -124,13 +156,13 @@ async def test_change_of_another_is_merged_into_the_form(console: Console) -> No
         f"/v1/tasks/{made['id']}", {"name": "theirs", "labels": {"team": "ops"}, "policies": {"priority": 7}}
     )
     await page.get_by_label("Name", exact=False).first.fill("mine")
-    await page.get_by_role("button", name="Save", exact=True).last.click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     conflict = page.locator("#conflict")
     await expect(conflict.get_by_role("row", name="Name")).to_contain_text("theirs")
     await expect(conflict.get_by_role("row", name="Name")).to_contain_text("both changed")
     await expect(conflict.get_by_role("row", name="Labels")).to_contain_text("team: ops")
     assert (await only_task(console)).task.name == "theirs"
-    await page.get_by_role("button", name="Save", exact=True).last.click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await page.wait_for_url("**/tasks/tsk_*")
     task = (await only_task(console)).task
     assert (task.name, task.labels, task.policies.priority, task.version) == ("mine", (("team", "ops"),), 7, 3)
@@ -148,17 +180,17 @@ async def test_refusal_is_shown_at_its_field_and_keeps_the_input(console: Consol
     await page.get_by_label("Redirects").fill("99")
     await page.locator("#policies > summary").click()
     await page.get_by_label("First wait").fill("10 parsecs")
-    await page.get_by_role("button", name="Save", exact=True).last.click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     problem = page.locator("#field-policies-retry-backoff-problem")
     await expect(problem).to_contain_text("10 parsecs")
     await expect(page.get_by_label("First wait")).to_have_attribute("aria-invalid", "true")
     await expect(page.get_by_label("Headers")).to_have_value("Authorization: Bearer @secret:token\nX-Team: ops")
     await page.get_by_label("First wait").fill("10s")
-    await page.get_by_role("button", name="Save", exact=True).last.click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.locator("#field-target-http-redirects-problem")).to_contain_text("99")
     await page.get_by_label("Redirects").fill("2")
     await page.get_by_label("Payload", exact=True).fill("{broken")
-    await page.get_by_role("button", name="Save", exact=True).last.click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.locator("#field-payload-problem")).to_contain_text("JSON")
     assert await stored_tasks(console) == []
     await page.get_by_label("Payload", exact=True).fill('{"a": [1, null]}')
@@ -166,7 +198,7 @@ async def test_refusal_is_shown_at_its_field_and_keeps_the_input(console: Consol
     await expect(page.locator("#check pre")).to_contain_text("•••")
     await expect(page.locator("#check")).to_contain_text("token")
     assert await stored_tasks(console) == []
-    await page.get_by_role("button", name="Save", exact=True).last.click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await page.wait_for_url("**/tasks/tsk_*")
     definition = definition_json((await only_task(console)).task)
     assert definition["target"]["headers"] == {"Authorization": ["Bearer ", {"secret": "token"}], "X-Team": "ops"}

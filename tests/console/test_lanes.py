@@ -85,9 +85,11 @@ async def test_lane_shows_its_idle_run_and_its_queue_in_turns(console: Console) 
     assert await violations_of(page) == []
     await page.locator(f"#holds-{run.id}").get_by_role("link").last.click()
     await expect(page.get_by_text("Idle since")).to_be_visible()
-    await expect(
-        page.get_by_text("asked to yield: an entry of another owner waits in the lane 'press'")
-    ).to_be_visible()
+    asked = page.get_by_text("asked to yield: an entry of another owner waits in the lane 'press'")
+    await expect(asked).to_be_visible()
+    for width in (360, 768, 1024):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
 async def test_page_without_lanes_is_accessible(console: Console) -> None:

@@ -8,8 +8,9 @@ from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.ports.store import RunFilter
 from horae.service.runs.overview import NeedKind
+from horae.wire.tasks import waiting_for
 from tests.api.api_server import serve_api
-from tests.console.seeded import seed_store
+from tests.console.seeded import SCRIPT, seed_store
 
 
 async def test_seeded_store_has_every_state_reason_and_need() -> None:
@@ -23,6 +24,13 @@ async def test_seeded_store_has_every_state_reason_and_need() -> None:
         assert {run.state for run in runs} == set(RunState)
         assert {run.reason for run in runs} >= set(Reason)
         assert overview.waiting.parked
+        chained = {(await service.tasks.get(LOCAL, each)).task.name for each in seed.ids["chain"]}
+        assert chained == {"publish figures", f"load {SCRIPT}", "tell that extraction failed"}
+        real = {run.reason for run in runs if run.task_id in (*seed.ids["chain"], *seed.ids["skips"])}
+        assert real >= {Reason.PREDECESSOR_SKIPPED, Reason.GATE_CLOSED, Reason.START_DEADLINE}
+        facts = [await service.tasks.get(LOCAL, each) for each in seed.ids["skips"]]
+        waits = [waiting_for(each, service.overview._clock.now()) for each in facts]
+        assert waits[2:] == ["node:where:gpu=a100,zone=eu;function:reports.daily", "lane:press"]
         assert len(await service.outages.all()) == 1
         assert len((await service.audit.page(LOCAL)).items) > 20
         deliveries = await service.webhooks.deliveries(LOCAL, seed.ids["webhooks"][0])

@@ -313,3 +313,22 @@ async def test_view_is_saved_used_and_removed_with_undo(console: Console) -> Non
     await page.get_by_role("button", name="Undo").click()
     await expect(page.get_by_role("link", name="我们的 ops")).to_be_visible()
     assert await console.service.views.all(ADA, "tasks") == (view,)
+
+
+async def test_system_tasks_have_a_tab_of_their_own_and_no_actions(console: Console) -> None:
+    own = await add_task(console, "own")
+    system = await console.service.system_tasks.create("ada", TaskRequest("turn", "every 1h", TARGET, zone="UTC"))
+    page = await console.open("/tasks")
+    await expect(page.locator(f"#task-{own.id}")).to_be_visible()
+    await expect(page.locator(f"#task-{system.id}")).to_have_count(0)
+    await page.get_by_role("link", name="System tasks").click()
+    await expect(page.locator(f"#task-{system.id}")).to_contain_text("turn")
+    await expect(page.locator("#rows tbody tr")).to_have_count(1)
+    await expect(page.locator(".row-actions, .bulk-bar, .tick")).to_have_count(0)
+    assert not await violations_in_both_themes(page)
+    await page.get_by_role("link", name="turn").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("turn")
+    for name in ("Edit", "Backfill…", "Delete…"):
+        await expect(page.locator(".menu-actions").get_by_text(name, exact=True)).to_have_count(0)
+    page = await console.open("/runs?system=1", language="zh")
+    await expect(page.get_by_role("link", name="其他任务")).to_be_visible()

@@ -12,15 +12,18 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal, StoreUnavailable
+from horae.model.accounts.principal import Principal
 from horae.model.change import Change
 from horae.model.entry import EntryKind, EntryState
 from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.route import route_of
+from horae.model.task import Target
 from horae.outgoing.addresses import read_networks
 from horae.service.events.background_work import WatchSettings, read_watch_settings, run_background_work
 from horae.service.events.heartbeat_ping import MAX_LAG_SECONDS, Ping
 from horae.service.runs.missed_run_alarm import MAX_BATCH, MissedRunAlarm
 from horae.service.service import Service
+from horae.service.tasks.task_request import Options, TaskRequest
 from horae.settings import read_settings
 from horae.testing.factories import NOON, a_new_task, a_node, a_task, an_entry, an_extra_entry
 
@@ -208,3 +211,18 @@ def test_default_and_given_watch_settings() -> None:
         read_settings({"HORAE_OVERDUE_GRACE": "90", "HORAE_PING_URL": "http://[::1]/a", **LOOPBACK})
     )
     assert (chosen.grace, chosen.url) == (timedelta(seconds=90), "http://[::1]/a")
+
+
+async def test_task_without_a_node_that_has_its_labels_is_reported_after_the_grace() -> None:
+    async with alarm_setup() as setup:
+        request = TaskRequest(
+            "train", "in 10m", Target("event", "{}"), zone="UTC", options=Options(where={"gpu": "a100"})
+        )
+        task = await setup.service.tasks.create(Principal("ada"), request)
+        await setup.service.store.join(a_node(renewed=NOON))
+        setup.clock.move(timedelta(minutes=10) + GRACE)
+        assert await setup.alarm.step() == 0, "not within the grace"
+        setup.clock.move(SECOND)
+        assert [await setup.alarm.step() for _ in range(3)] == [1, 0, 0]
+        (alarm,) = await setup.alarms()
+        assert (alarm.event.task_id, alarm.event.detail) == (task.id, (NOON + timedelta(minutes=10)).isoformat())

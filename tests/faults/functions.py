@@ -68,15 +68,6 @@ async def handle(ctx: Context, stream: str) -> None:
         ctx.acknowledge(stream, message.number)
 
 
-async def paced(ctx: Context, file: str) -> None:
-    """Write the instant at which the run was claimed, as its invocation says, to a file that many tasks share."""
-    started = ctx.due + ctx.lateness
-    lines = LinkLines(_process_state()[0].links(file))
-    lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, []))
-    await SystemClock().pause(0.05)
-    lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, [], "end"))
-
-
 async def occupy(ctx: Context) -> None:
     """Hold the slots of its lanes for a moment."""
     _write(ctx, "start")
@@ -106,6 +97,15 @@ async def check(ctx: Context, state: int | None = None) -> dict[str, object]:
         await clock.pause(POLL_SECONDS)
     lines.write(mark._replace(phase="end"))
     return {"run": True, "data": ctx.run_id, "state": (state or 0) + 1}
+
+
+async def paced(ctx: Context, file: str) -> None:
+    """Write the instant at which the run was claimed, as its invocation says, to a file that many tasks share."""
+    started = ctx.due + ctx.lateness
+    lines = LinkLines(_process_state()[0].links(file))
+    lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, []))
+    await SystemClock().pause(0.05)
+    lines.write(LinkMark(started.isoformat(), ctx.key, ctx.run_id, [], "end"))
 
 
 async def light(ctx: Context) -> None:
@@ -174,9 +174,9 @@ def register(app: Horae) -> None:
     app.task(name="check")(check)
     app.task(name="link")(link)
     app.task(name="handle")(handle)
-    app.task(name="paced")(paced)
     app.task(name="occupy")(occupy)
     app.task(name="listen")(listen)
+    app.task(name="paced")(paced)
     app.task(name="awaited")(awaited)
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)

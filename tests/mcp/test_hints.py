@@ -44,7 +44,6 @@ NO_TOOL = {
     "no_such_webhook": "webhooks",
     "no_such_destination": "destinations",
     "too_many_destinations": "destinations",
-    "unknown_destination": "the policy notify, which no tool takes",
     "no_such_reader": "readers of streams",
     "too_many_readers": "readers of streams",
     "no_such_function": "the list of functions",

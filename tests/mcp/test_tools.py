@@ -15,7 +15,7 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
-from tests.mcp.tool_client import ADMIN, AGENT, PERSON, ZONE, ToolClient, tools_for
+from tests.mcp.tool_client import ADMIN, AGENT, PERSON, ZONE, ToolClient, text_of, tools_for
 from tests.unit.service.service_harness import ServiceHarness
 
 MINUTE = timedelta(minutes=1)
@@ -411,3 +411,16 @@ async def test_several_schedules_are_given_as_text_or_as_a_list() -> None:
         assert seen["schedule"] == text["task"]["when"]
         changed = await tools("update_task", id="text", when=["every day at 8am", "every Sat at 11am"])
         assert changed["changed"] == ["when"]
+
+
+async def test_messages_to_people_are_asked_for_and_given_up() -> None:
+    async with tools_for() as (harness, tools):
+        notify = {"to": ["ops"], "on": ["failed"]}
+        refused = await tools.raw("schedule_task", when="every 1h", do="look", name="look", notify=notify)
+        assert refused.is_error
+        assert "notify add ops" in text_of(refused)
+        await harness.service.destinations.put(PERSON, "ops", url="json://x/")
+        made = await tools("schedule_task", when="every 1h", do="look", name="look", notify=notify)
+        assert made["task"]["policies"]["notify"] == notify
+        edited = await tools("update_task", id="look", notify={})
+        assert edited["task"]["policies"]["notify"] is None

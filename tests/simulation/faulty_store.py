@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextvars import Context
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -46,8 +46,16 @@ class FaultyStore:
         return through
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        return await self._claim(lambda: self._inner.claim_due(now, node, room, decide), now, room)
+
+    async def claim_queued(
+        self, now: datetime, node: str, room: int, decide: FireDecision, queues: Collection[str]
+    ) -> Claim:
+        return await self._claim(lambda: self._inner.claim_queued(now, node, room, decide, queues), now, room)
+
+    async def _claim(self, claim_some: Callable[[], Awaitable[Claim]], now: datetime, room: int) -> Claim:
         async def work() -> Claim:
-            claim = await _at_work(lambda: self._inner.claim_due(now, node, room, decide))
+            claim = await _at_work(claim_some)
             if len(claim.runs) > room:
                 self._history.overfull.append((self._link.who, room, len(claim.runs)))
             for _, run in claim.runs:

@@ -11,6 +11,7 @@ from random import Random
 from horae.engine.engine import Engine
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
+from horae.model.node_labels import LabelPairs
 from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
 from tests.simulation.faults import FaultRates, Link
@@ -38,6 +39,8 @@ class Node:
         dice: Random,
     ) -> None:
         self.name = name
+        self.labels: LabelPairs | None = None
+        """Labels of its engines; None: they serve no queue of labelled entries."""
         self._store = store
         self._machine = clock
         self._settings = settings
@@ -81,6 +84,7 @@ class Node:
             home=link.who,
             is_gone=self._history.is_gone if self._surroundings.one_machine else _cannot_tell,
             entropy=self._dice.randbytes,
+            labels=self.labels,
         )
         self._engine = engine
         self._boot = asyncio.get_running_loop().create_task(self._booting(engine), context=gate.context())

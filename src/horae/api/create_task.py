@@ -115,7 +115,7 @@ class TaskCreator:
         additions = receipt_additions(facts, now, warnings, lang, dry_run=self._dry_run, declared=declared)
         if "agenda" in self._include:
             additions["agenda"] = agenda_json(facts)
-        task = encode_task(facts, lang, names=names)
+        task = encode_task(facts, lang, names=names, now=now)
         text = b"%s,%s" % (task[:-1], encode_json(additions)[1:])
         if self._dry_run:
             return raw_json_response(text, self._status)

@@ -56,7 +56,8 @@ async def task_entity(
     """Respond with one task and its ETag, reduced to the selected fields."""
     if include is None and fields is None:
         names = await app_context(request).service.tasks.predecessor_names(principal, [facts.task])
-        encoded = encode_task(facts, request_language(request), names=names)
+        now = app_context(request).clock.now()
+        encoded = encode_task(facts, request_language(request), names=names, now=now)
         return raw_entity_response(request, encoded, facts.task.version)
     selection = parse_fields(fields, (*TASK_FIELDS, "agenda"))
     data = await render_task(

@@ -39,6 +39,7 @@ Include = Annotated[
     ),
 ]
 Owner = Annotated[str | None, Query(max_length=200, description="Owner, for admins; others see only their own.")]
+System = Annotated[bool, Query(description="System tasks, which Horae makes itself, instead of all others.")]
 TaskId = Annotated[str, Path(max_length=200, description="The id of a task: `tsk_…`.")]
 RunId = Annotated[str, Path(max_length=200, description="The id of a run: `run_…`.")]
 State = Annotated[list[str] | None, Query(description="Any of these states; repeated, or with commas.")]
@@ -112,6 +113,11 @@ def build_filter(  # noqa: PLR0913 - every condition by its name
     return task_filter if q is None else narrow_task_filter(task_filter, q)
 
 
+def reader_of(principal: Principal, *, system: bool) -> Principal:
+    """Return the principal that reads a list: of system tasks, or of all others."""
+    return principal.as_system_reader() if system else principal
+
+
 def caller_zone(request: Request, principal: Principal) -> str:
     """Return the caller's zone, else the deployment's."""
     return principal.zone or app_context(request).service.zone or "UTC"
@@ -131,7 +137,7 @@ async def render_task(
     if "last" in include:
         last = (await app_context(request).service.tasks.latest(principal, [facts])).get(facts.task.id)
     names = await app_context(request).service.tasks.predecessor_names(principal, [facts.task])
-    data = task_json(facts, language, last, names=names)
+    data = task_json(facts, language, last, names=names, now=app_context(request).clock.now())
     return {**data, "agenda": agenda_json(facts)} if "agenda" in include else data
 
 

@@ -21,6 +21,7 @@ from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.accounts.stream_quota import stream_quota_of
+from ..model.accounts.system_owner import is_system_owner
 from ..model.messages import StreamQuota
 from ..model.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.refusals import refuse
@@ -42,6 +43,7 @@ from ..runtime.service_factory import make_service, open_targets, principal_of_r
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
+from ..service.accounts.refusals import refuse as refuse_account
 from ..service.events.listeners import ListenerAnnouncer, ListenerKind, Via
 from ..service.service import Service
 from ..service.tasks.function_records import Registration
@@ -83,6 +85,8 @@ class AppLifespan:
         targets: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.url = store or os.environ.get("HORAE_STORE") or DEFAULT_STORE
+        if is_system_owner(owner):
+            raise refuse_account("reserved_owner", owner=owner)
         self.who = Principal(owner, admin=True)
         if zone is not None and not zone.strip():
             find_zone(zone)  # refuses it

@@ -141,13 +141,14 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "lanes": CommandEntry(
                 "commands.operate.overview:lanes",
                 Message(
-                    "List lanes: limit, runs, entries that wait, and idle runs.", "列出通道:上限、运行、等待和空闲。"
+                    "List lanes: limit, rate, runs, entries that wait, and idle runs.",
+                    "列出通道:上限、速率、运行、等待和空闲。",
                 ),
             ),
             "lane": CommandEntry(
                 "commands.operate.overview:lane",
                 Message(
-                    "Show a lane and what waits in it, or set its limit or rate.",
+                    "Show a lane and what waits in it, or set its limit or its rate.",
                     "查看一个通道及其等待,或设置其上限或速率。",
                 ),
             ),

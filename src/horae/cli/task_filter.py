@@ -44,6 +44,9 @@ filter_options: Final = option_group("filters", *_FILTERS)
 bulk_options: Final = option_group(
     "filters", *_FILTERS, click.option("--all", is_flag=True, help="Every task; or every one that fits the filter.")
 )
+system_option: Final = click.option(
+    "--system", is_flag=True, help="System tasks, which Horae makes itself, instead of all others."
+)
 _TASK_HELP: Final = "Its name, id or key, or as much of it as is unique."
 task_argument: Final = click.argument("task", metavar="TASK", help=_TASK_HELP)
 optional_task_argument: Final = click.argument("task", required=False, metavar="[TASK]", help=_TASK_HELP)

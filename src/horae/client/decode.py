@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import Refusal
+from ..model.accounts.principal import Principal
+from ..model.accounts.system_owner import is_system_owner
 from ..model.page import MAX_HTTP_PAGE_SIZE, Page
 from .connection import Connection, QueryParameters
 
@@ -41,6 +43,11 @@ async def fetch_page(
         items_read += [await decode_response(connection, read, each) for each in items]
         if after is None or len(items_read) >= limit or not items:
             return Page(tuple(items_read), after)
+
+
+def system_parameter(principal: Principal) -> QueryParameters:
+    """Return the parameter of a list of system tasks, for a reader of these."""
+    return [("system", "true")] if is_system_owner(principal.owner) else []
 
 
 def _read_page(response: Any) -> tuple[list[Any], str | None]:

@@ -15,7 +15,7 @@ from ..service.runs.overview import Overview
 from ..wire.lanes import read_lane_detail, read_lane_status
 from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
 from .connection import Connection, QueryParameters, path_segment
-from .decode import decode_response
+from .decode import decode_response, system_parameter
 
 T = TypeVar("T")
 
@@ -25,8 +25,8 @@ class RemoteOverviews:
         self._connection = connection
 
     async def now(self, principal: Principal) -> Overview:
-        del principal
-        return await decode_response(self._connection, read_overview, await self._connection.get("/v1/overview"))
+        response = await self._connection.get("/v1/overview", system_parameter(principal))
+        return await decode_response(self._connection, read_overview, response)
 
 
 class RemoteLanes:

@@ -26,7 +26,7 @@ from ..wire.run_inputs import input_body
 from ..wire.runs import read_explanation, read_idle, read_line, read_outage, read_run, read_run_chain
 from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
-from .decode import decode_response, fetch_page
+from .decode import decode_response, fetch_page, system_parameter
 from .tasks import RemoteTasks
 
 _ALL: Final = RunFilter()
@@ -44,8 +44,8 @@ class RemoteRuns:
     async def page(
         self, principal: Principal, run_filter: RunFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
-        del principal
-        return await fetch_page(self._connection, _RUNS, self.read_with_task, _filter_query(run_filter), after, limit)
+        query = [*_filter_query(run_filter), *system_parameter(principal)]
+        return await fetch_page(self._connection, _RUNS, self.read_with_task, query, after, limit)
 
     async def get(self, principal: Principal, run_id: str) -> Run:
         del principal
@@ -114,8 +114,8 @@ class RemotePlannedRuns:
         self._connection = connection
 
     async def list(self, principal: Principal, since: datetime, until: datetime, limit: int = 100) -> PlannedList:
-        del principal
-        query = [("since", str(utc(since))), ("until", str(utc(until))), ("limit", str(limit))]
+        period = [("since", str(utc(since))), ("until", str(utc(until))), ("limit", str(limit))]
+        query = [*period, *system_parameter(principal)]
         return await decode_response(
             self._connection, read_planned_list, await self._connection.get("/v1/planned", query)
         )

@@ -27,7 +27,7 @@ from ..wire.runs import read_run
 from ..wire.task_facts import read_facts
 from ..wire.task_requests import edits_json, task_request_json
 from .connection import Connection, path_segment
-from .decode import decode_response, fetch_page
+from .decode import decode_response, fetch_page, system_parameter
 from .refusals import refuse as refuse_here
 
 _ALL: Final = TaskFilter()
@@ -120,19 +120,16 @@ class RemoteTasks:
     async def page(
         self, principal: Principal, task_filter: TaskFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
-        del principal
-        query = [("include", "last"), *filter_parameters(task_filter)]
+        query = [("include", "last"), *filter_parameters(task_filter), *system_parameter(principal)]
         return await fetch_page(self._connection, _TASKS, self._read_listed_facts, query, after, limit)
 
     async def count(self, principal: Principal, task_filter: TaskFilter = _ALL) -> TaskCount:
         """Return how many tasks match, as the server counts them."""
-        del principal
-        query = [*filter_parameters(task_filter), ("limit", "1"), ("count", "estimated")]
+        query = [*filter_parameters(task_filter), *system_parameter(principal), ("limit", "1"), ("count", "estimated")]
         return await decode_response(self._connection, _read_count, await self._connection.get(_TASKS, query))
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
-        del principal
-        query = [("include", "last"), ("sort", "next")]
+        query = [("include", "last"), ("sort", "next"), *system_parameter(principal)]
         return (await fetch_page(self._connection, _TASKS, self._read_listed_facts, query, None, limit)).items
 
     async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:

@@ -6,13 +6,14 @@ from typing import Any, Final, NamedTuple
 
 from starlette.datastructures import QueryParams
 
+from ..model.accounts.principal import Principal
 from ..ports.store import RunFilter
 from ..service.query.filters import narrow_run_filter
 from ..service.query.instants import parse_span
 from .page import PageRequest
 from .request import Form
 
-NAMES: Final = ("q", "since", "until", "task", "tz")
+NAMES: Final = ("q", "since", "until", "task", "tz", "system")
 """Parameters that links and forms of the page carry on."""
 
 
@@ -24,6 +25,12 @@ class RunQuery(NamedTuple):
     until: str = ""
     task: str = ""
     tz: str = ""
+    system: str = ""
+    """`1`: runs of system tasks instead of all others."""
+
+    def reader(self, principal: Principal) -> Principal:
+        """Return the principal that reads the list."""
+        return principal.as_system_reader() if self.system == "1" else principal
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -32,7 +39,7 @@ class RunQuery(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        return any((self.q, self.since, self.until, self.task))
+        return any((self.q, self.since, self.until, self.task, self.system))
 
 
 def read_run_query(source: QueryParams | Form) -> RunQuery:

@@ -21,7 +21,8 @@ from ..schedule.text.zone_words import resolve_zone
 from ..service.tasks.default_zone import assumed_zone, zone_of_deployment
 from ..service.tasks.edits import Edits, FireChanges
 from ..service.tasks.previews import Preview, PreviewRequest, compute_preview, compute_task_preview, parse_schedule
-from ..wire.tasks import next_due
+from ..service.tasks.task_request import read_when
+from ..wire.tasks import after_when, next_due, parse_link
 from .formats import format_day
 from .messages import TEXTS
 from .page import PageRequest
@@ -136,6 +137,16 @@ async def preview_text(request: PageRequest, when: str, zone: str, task: Task | 
         return _problem(request, when, zone, refusal)
     changes = None if task is None else await _fire_changes(request, task, preview.schedule)
     return await _make_preview(request, when, zone, preview, changes)
+
+
+def preview_after(request: PageRequest, links: Sequence[str], mode: str) -> SchedulePreview:
+    """Preview the schedule of a task that runs after others, as the form names them."""
+    try:
+        when = after_when([parse_link(each) for each in links], mode or None)
+        schedule = read_when(when, None, request.context.clock.now())
+    except Refusal as refusal:
+        return _problem(request, "", "", refusal)
+    return SchedulePreview("", "", describe_schedule(schedule, request.viewer.language), schedule)
 
 
 async def preview_task(request: PageRequest, when: str, zone: str, task_id: str) -> SchedulePreview:

@@ -15,7 +15,19 @@ from .page import PageRequest
 from .schedule_fields import KINDS, PREFIX, WEEKDAYS
 from .schedule_preview import SchedulePreview
 from .shape_form import FormContext, FormField, Texts, make_field, make_fields
-from .task_form import NAME, OMITTED, OTHER, OTHER_KIND, OTHER_SPEC, PAYLOAD, POLICIES, TARGET_KINDS, further_shape
+from .task_form import (
+    AFTER,
+    MODE,
+    NAME,
+    OMITTED,
+    OTHER,
+    OTHER_KIND,
+    OTHER_SPEC,
+    PAYLOAD,
+    POLICIES,
+    TARGET_KINDS,
+    further_shape,
+)
 from .task_words import TaskWords
 from .viewer import Viewer
 
@@ -82,6 +94,7 @@ def form_data(  # noqa: PLR0913 - parts of one page, each by its name
         schedule_texts = {name: text for name, text in texts.items() if name.startswith(f"{PREFIX}.")}
         schedule_days = days
     return {
+        "after_fields": (make_field(AFTER, context, "after"), make_field(MODE, context, "mode")),
         "name_field": make_field(NAME, context, "name", is_required=True),
         "targets": [(kind, _target_fields(kind, context)) for kind in TARGET_KINDS],
         "payload_field": make_field(PAYLOAD, context, "payload"),

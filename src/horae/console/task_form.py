@@ -12,7 +12,7 @@ from ..errors import HoraeError, InvalidSchedule, Refusal
 from ..model.policy import policies_for
 from ..model.refusals import refuse
 from ..model.task import Task
-from ..schedule import Cron, Schedule, to_json
+from ..schedule import After, Cron, Link, Schedule, to_json
 from ..schedule.describe import describe_schedule
 from ..wire.pointers import pointer_to
 from ..wire.policies import policies_json
@@ -20,7 +20,7 @@ from ..wire.schemas import SHAPES
 from ..wire.shapes.notation import Schema
 from ..wire.shapes.targets import TARGET_SPECS
 from ..wire.targets import SHORT_TARGETS
-from ..wire.tasks import definition_json
+from ..wire.tasks import NO_NAMES, definition_json, parse_link
 from .schedule_preview import read_zone
 from .shape_form import ABSENT, MaybeAbsent, Texts, read_value, to_texts
 
@@ -34,7 +34,7 @@ OMITTED: Final = frozenset(
     {"policies.retries", "policies.gate.command", "policies.gate.http", "policies.gate.function"}
 )
 """Fields that only abbreviate another one."""
-_PLACED: Final = frozenset({"name", "when", "zone", "payload", "policies", "target", *SHORT_TARGETS})
+_PLACED: Final = frozenset({"name", "when", "after", "mode", "zone", "payload", "policies", "target", *SHORT_TARGETS})
 """Fields of the shape with a place of their own on the page; all others follow in the order of the shape."""
 _IMMUTABLE: Final = frozenset({"key", "owner", "past"})
 _FOR_ADMINS: Final = frozenset({"owner", "past"})
@@ -43,6 +43,9 @@ _PROPERTIES: Final[dict[str, Schema]] = _NEW_TASK["properties"]
 PAYLOAD: Final[Schema] = _PROPERTIES["payload"]
 POLICIES: Final[Schema] = _PROPERTIES["policies"]
 NAME: Final[Schema] = _PROPERTIES["name"]
+AFTER: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+"""Tasks that this one runs after, line by line: `backup`, `backup:failed`."""
+MODE: Final[Schema] = _PROPERTIES["mode"]
 
 
 def further_shape(*, is_new: bool, is_admin: bool) -> Schema:
@@ -55,12 +58,15 @@ def further_shape(*, is_new: bool, is_admin: bool) -> Schema:
 # --- a stored task as texts ----------------------------------------------------------------------------------------------
 
 
-def texts_of_task(task: Task, language: Language) -> dict[str, str]:
-    """Return the texts of the form that stands for this task. Policies that equal the default are blank."""
+def texts_of_task(task: Task, language: Language, names: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
+    """Return the texts of the form that stands for this task. Policies that equal the default are blank.
+
+    `names` are those of the tasks that it runs after, by id.
+    """
     definition = definition_json(task)
     target = dict(definition["target"])
     kind = target.pop("kind")
-    texts = {"name": task.name, "when": when_text(task.schedule, language), "zone": task.schedule.zone or ""}
+    texts = {"name": task.name, **_schedule_texts(task.schedule, language, names)}
     texts |= to_texts(PAYLOAD, ABSENT if definition["payload"] == {} else definition["payload"], "payload")
     # The declaration of a function replaces the defaults, so that its tasks name every policy.
     usual = ABSENT if kind == "function" else policies_json(policies_for(task.schedule))
@@ -72,6 +78,26 @@ def texts_of_task(task: Task, language: Language) -> dict[str, str]:
     return texts | {KIND_FIELD: OTHER, OTHER_KIND: kind, OTHER_SPEC: json.dumps(target, ensure_ascii=False, indent=2)}
 
 
+def _schedule_texts(schedule: Schedule, language: Language, names: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(schedule, After):
+        return {"when": when_text(schedule, language), "zone": schedule.zone or "", "after": "", "mode": ""}
+    mode = "" if schedule.mode == "any" else schedule.mode
+    lines = "\n".join(_link_text(link, names) for link in schedule.links)
+    return {"when": "", "zone": "", "after": lines, "mode": mode}
+
+
+def _link_text(link: Link, names: Mapping[str, str]) -> str:
+    """Return the line of a predecessor: its name, or its id where the name would be read otherwise."""
+    ending = "" if link.on == "succeeded" else f":{link.on}"
+    text = names.get(link.task, link.task) + ending
+    return text if parse_link(text).get("task") == names.get(link.task) else link.task + ending
+
+
+def links_in(texts: Texts) -> list[str]:
+    """Return the tasks that the form names to run after."""
+    return [line.strip() for line in texts.get("after", "").splitlines() if line.strip()]
+
+
 def when_text(schedule: Schedule, language: Language) -> str:
     """Return the text of a schedule without its zone, which has a field of its own; cron as the expression itself."""
     schedule = replace(schedule, zone=None)
@@ -80,8 +106,18 @@ def when_text(schedule: Schedule, language: Language) -> str:
     return describe_schedule(schedule, language)
 
 
-def is_same_schedule(texts: Texts, task: Task) -> bool:
-    """Return whether the form still has the text and the zone of the stored schedule, in either language."""
+def is_same_schedule(texts: Texts, task: Task, names: Mapping[str, str] = NO_NAMES) -> bool:
+    """Return whether the form still has the text and the zone of the stored schedule, in either language.
+
+    Of a task that runs after others: whether it still has their names, or ids, and the mode.
+    """
+    schedule, links = task.schedule, links_in(texts)
+    if isinstance(schedule, After):
+        known = ([_link_text(link, each) for link in schedule.links] for each in (names, NO_NAMES))
+        is_same_mode = (texts.get("mode") or "any") == schedule.mode
+        return not texts.get("when", "").strip() and is_same_mode and links in list(known)
+    if links:
+        return False
     when, zone = texts.get("when", "").strip(), texts.get("zone", "").strip()
     languages: tuple[Language, ...] = ("en", "zh")
     return zone == (task.schedule.zone or "") and when in {when_text(task.schedule, each) for each in languages}
@@ -90,19 +126,19 @@ def is_same_schedule(texts: Texts, task: Task) -> bool:
 # --- texts as a request body ---------------------------------------------------------------------------------------------
 
 
-def body_of(texts: Texts, task: Task | None = None) -> dict[str, Any]:
+def body_of(texts: Texts, task: Task | None = None, names: Mapping[str, str] = NO_NAMES) -> dict[str, Any]:
     """Return the JSON of the task in the form, for the parser that also reads HTTP bodies. Raises a refusal.
 
-    `task` is the one that is edited: if its schedule was not touched, it stays exactly as it is.
+    `task` is the one that is edited: if its schedule was not touched, it stays exactly as it is. `names` are those of the
+    tasks that it runs after, by id.
     """
-    body: dict[str, Any] = {"name": texts.get("name", "").strip(), "when": texts.get("when", "").strip()}
-    for name in ("name", "when"):
-        if not body[name]:
-            raise refuse("missing_field", name=name)
-    if task is not None and is_same_schedule(texts, task):
+    body: dict[str, Any] = {"name": texts.get("name", "").strip()}
+    if not body["name"]:
+        raise refuse("missing_field", name="name")
+    if task is not None and is_same_schedule(texts, task, names):
         body["when"] = to_json(task.schedule)
-    elif (zone := _read_zone_field(texts)) is not None:
-        body["zone"] = zone
+    else:
+        body |= _read_schedule(texts)
     body["target"] = read_target(texts)
     fields: dict[str, MaybeAbsent] = {
         "payload": read_value(PAYLOAD, texts, "payload"),
@@ -111,6 +147,23 @@ def body_of(texts: Texts, task: Task | None = None) -> dict[str, Any]:
     for name, shape in further_shape(is_new=task is None, is_admin=True)["properties"].items():
         fields[name] = read_value(shape, texts, name)
     return body | {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def _read_schedule(texts: Texts) -> dict[str, Any]:
+    """Return `when` and the zone, or `after` and the mode; both kinds together are refused where the task is read."""
+    when, links = texts.get("when", "").strip(), links_in(texts)
+    if not when and not links:
+        raise refuse("missing_field", name="when")
+    fields: dict[str, Any] = {}
+    if when:
+        fields["when"] = when
+        if (zone := _read_zone_field(texts)) is not None:
+            fields["zone"] = zone
+    if links:
+        fields["after"] = [parse_link(each) for each in links]
+        if mode := texts.get("mode", "").strip():
+            fields["mode"] = mode
+    return fields
 
 
 def _read_zone_field(texts: Texts) -> str | None:

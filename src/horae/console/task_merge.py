@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..choices import Language
 from ..model.task import Task
+from ..wire.tasks import NO_NAMES
 from .shape_form import FieldWords, Texts
 from .task_form import texts_of_task
 
@@ -31,10 +33,15 @@ def base_json(texts: Texts, language: Language) -> str:
     return json.dumps([language, given], ensure_ascii=False, separators=(",", ":"))
 
 
-def merge_texts(mine: Texts, base: str, current: Task, words: FieldWords) -> tuple[dict[str, str], Conflict]:
-    """Return the texts with each field that only the other one changed, and what the other one changed."""
+def merge_texts(
+    mine: Texts, base: str, current: Task, words: FieldWords, names: Mapping[str, str] = NO_NAMES
+) -> tuple[dict[str, str], Conflict]:
+    """Return the texts with each field that only the other one changed, and what the other one changed.
+
+    `names` are those of the tasks that the current one runs after, by id.
+    """
     loaded, language = _read_base(base)
-    theirs = texts_of_task(current, language)
+    theirs = texts_of_task(current, language, names)
     before = theirs if loaded is None else loaded
     merged, changes = dict(mine), []
     for name in {**before, **theirs}:

@@ -12,6 +12,7 @@ from ..model.change import Facts
 from ..model.pauses import pause_note
 from ..model.plain_text import first_line
 from ..model.reason import Reason, describe_reason
+from ..model.route import describe_route
 from ..model.run import Run
 from ..model.task import Pause, PauseCause
 from ..schedule import Once, Schedule
@@ -75,10 +76,13 @@ def describe_pause(viewer: Viewer, pause: Pause | None) -> str | None:
 
 def describe_wait(viewer: Viewer, facts: Facts) -> str | None:
     """Return what a due entry of the task waits for; None if it waits for nothing."""
-    kind, _, name = (waiting_for(facts) or "").partition(":")
+    kind, _, name = (waiting_for(facts, viewer.now) or "").partition(":")
     if not kind:
         return None
-    shown = describe_reason(Reason(name), viewer.language) if kind == OWNER_BLOCKED else name
+    if kind == OWNER_BLOCKED:
+        shown = describe_reason(Reason(name), viewer.language)
+    else:
+        shown = describe_route(name) if kind == "node" else name
     return TEXTS[f"tasks_waits_{kind}"].in_language(viewer.language, what=shown)
 
 

@@ -198,6 +198,11 @@ WAITS_FOR_NODE_FIX: Final = Fix(
     Message("horae up FILE.py, with the file that has their functions", "horae up 文件.py,使用包含其函数的文件"),
     "horae up FILE.py",
 )
+LABELS: Final = Message("Labels of the running nodes: {names}", "正在运行的节点的标签:{names}")
+LABELS_MISSING: Final = Message(
+    "{number} tasks require labels that no running node has: {names}",
+    "{number} 个任务要求的标签没有任何正在运行的节点具备:{names}",
+)
 NODES: Final = Message("Nodes that are running: {number}", "{number} 个节点正在运行")
 NO_NODES: Final = Message("No engine is running, so nothing fires", "没有节点在运行,任何任务都不会触发")
 STALE_NODES: Final = Message("{number} nodes died without leaving: {names}", "{number} 个节点异常退出:{names}")

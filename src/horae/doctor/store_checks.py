@@ -18,6 +18,7 @@ from ..model.accounts.account import is_blocked
 from ..model.accounts.principal import LOCAL, LOCAL_OWNER
 from ..model.change import Facts
 from ..model.events.webhook import NO_KEY, Webhook
+from ..model.node_labels import NODE_LABEL, format_labels, has_labels, label_options
 from ..model.page import MAX_PAGE_SIZE
 from ..model.reason import Reason
 from ..model.run import RunState
@@ -25,7 +26,7 @@ from ..model.task import PauseCause, TaskState
 from ..outgoing.refusals import refuse_address
 from ..ports.doctor import LAST_BACKUP, Check, Fix, escape_braces, make_check
 from ..ports.node_records import load_agreed_lease, load_clock_steps
-from ..ports.store import MAX_COUNTED, RunFilter, TaskFilter
+from ..ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter
 from ..quantities import duration_message, exact_duration, in_bytes
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import format_relative
@@ -93,6 +94,7 @@ async def check_content(service: Service, facts: StoreFacts, clock: Clock) -> li
     found += _check_nodes(overview, now, await load_agreed_lease(service.store))
     found += [
         *check_node_clocks(overview.nodes, facts.clock_tolerance),
+        *await check_labels(service, overview.nodes, now, await load_agreed_lease(service.store)),
         *_check_lanes(overview),
         *await _check_functions(service),
         *await _check_listeners(service, clock),
@@ -203,6 +205,29 @@ def _check_nodes(overview: Overview, now: datetime, lease: timedelta) -> Iterato
         yield make_check(
             "stale_nodes", "warning", words.STALE_NODES, words.STALE_FIX, number=len(gone), names=_few(gone)
         )
+
+
+async def check_labels(service: Service, nodes: Sequence[Node], now: datetime, lease: timedelta) -> list[Check]:
+    """Report the labels of the running nodes, and tasks, of those that are due soonest, that no running node can take."""
+    running = [node for node in nodes if not node.draining and not is_gone(node.home) and now - node.renewed <= lease]
+    labels = sorted({pair for node in running for pair in node.labels if pair[0] != NODE_LABEL})
+    found = [make_check("labels", "ok", words.LABELS, names=_few([f"{name}={value}" for name, value in labels]))]
+    candidates = (
+        *await service.store.stranded(None, now, MAX_PAGE_SIZE),
+        *await service.store.upcoming(None, MAX_PAGE_SIZE),
+    )
+    tasks = {facts.task.id: facts.task for facts in candidates if facts.task.policies.where}
+    missing = [
+        task for task in tasks.values() if not any(has_labels(task.policies.where, node.labels) for node in running)
+    ]
+    if not missing:
+        return found if labels else []
+    names = _few([f"{task.name} ({format_labels(task.policies.where)})" for task in missing])
+    command = f"horae up {label_options(missing[0].policies.where)}"
+    text = escape_braces(Message(f"start a node with the labels: {command}", f"启动带有这些标签的节点:{command}"))
+    facts: dict[str, Any] = {"number": len(missing), "names": names}
+    check = make_check("missing_labels", "warning", words.LABELS_MISSING, Fix(text, command), **facts)
+    return [*(found if labels else ()), check]
 
 
 def _check_lanes(overview: Overview) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, Final, Protocol
 
 from ..errors import StoreError
+from ..model.accounts.system_owner import account_of
 from ..model.message_refusals import refuse
 from ..model.messages import (
     DEFAULT_QUOTA,
@@ -142,7 +143,7 @@ class RunMessages:
     async def read(
         self, stream: str, *, reader: str = DEFAULT_READER, after: int | None = None, limit: int = 50
     ) -> MessagePage:
-        owner, name = self._run.run.owner, check_stream_name(stream)
+        owner, name = account_of(self._run.run.owner), check_stream_name(stream)
         if after is not None:
             page = await self._store.read_messages(owner, name, after, limit)
         else:

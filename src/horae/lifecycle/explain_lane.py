@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from ..model.change import Facts
 from ..model.entry import CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.lane import MAX_LANE_LIMIT
+from ..model.rate import Rate
 from ..model.route import is_route
 from ..typography import full_width
 from .instant_text import format_instant
@@ -20,7 +21,8 @@ class LaneWait(NamedTuple):
     """What an entry waits for in a lane. `holders` are the runs in it that the caller may see, `others` counts the rest.
 
     `ahead` is how many entries get a slot before it if no other one is added; `more_ahead`: there are more, they were not
-    all counted. `free_by`: a slot becomes free at the latest then; None: that is not known.
+    all counted. `free_by`: a slot becomes free at the latest then; None: that is not known. `not_before`: the rate of the
+    lane allows its start at the earliest then.
     """
 
     lane: str
@@ -31,6 +33,7 @@ class LaneWait(NamedTuple):
     ahead: int = 0
     more_ahead: bool = False
     free_by: datetime | None = None
+    not_before: datetime | None = None
 
 
 def parked_entry(facts: Facts, at: datetime) -> Entry | None:
@@ -53,10 +56,22 @@ def soonest(deadlines: Iterable[datetime | None]) -> datetime | None:
     return min((each for each in deadlines if each is not None), default=None)
 
 
+def earliest_start(rate: Rate | None, next_start: datetime | None, ahead: int) -> datetime | None:
+    """Return the earliest instant at which a rate allows an entry with `ahead` others before it; None: the rate does not say."""
+    if rate is None or next_start is None:
+        return None
+    return next_start + ahead // rate.starts * rate.period
+
+
 def lane_words(facts: Facts, wait: LaneWait) -> tuple[str, str]:
     """Return the sentences about the lane, in English and Chinese."""
-    english = [_use(wait), _ahead(wait), _free_by(facts, wait)]
-    chinese = [_use_chinese(wait), _ahead_chinese(wait), _free_by_chinese(facts, wait)]
+    english = [_use(wait), _ahead(wait), _free_by(facts, wait), _not_before(facts, wait)]
+    chinese = [
+        _use_chinese(wait),
+        _ahead_chinese(wait),
+        _free_by_chinese(facts, wait),
+        _not_before_chinese(facts, wait),
+    ]
     return " ".join(filter(None, english)), full_width("".join(filter(None, chinese)))
 
 
@@ -122,3 +137,15 @@ def _free_by_chinese(facts: Facts, wait: LaneWait) -> str:
     if wait.free_by is None:
         return "何时有空位尚不清楚:通道中的运行都没有截止时间。"
     return f"最迟在 {format_instant(facts, wait.free_by)} 会有空位。"
+
+
+def _not_before(facts: Facts, wait: LaneWait) -> str:
+    return (
+        ""
+        if wait.not_before is None
+        else f"Its rate allows it at {format_instant(facts, wait.not_before)} at the earliest."
+    )
+
+
+def _not_before_chinese(facts: Facts, wait: LaneWait) -> str:
+    return "" if wait.not_before is None else f"按速率,它最早在 {format_instant(facts, wait.not_before)} 启动。"

@@ -15,12 +15,12 @@ from .arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 from .call import Tool
 from .shapes import APPROVAL, DEFINITION, LINE, LOCAL, QUOTAS, RECEIPT, ROW, RUN, TASK, TIME, UTC, object_of
 
-ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
+ID: Final[Schema] = {"type": "string", "description": "Id, name or key, or a unique part of it."}
 WHEN: Final[Schema] = {
     "type": ["string", "array"],
     "items": TEXT,
     "description": (
-        'When: "every weekday at 9am", "in 20 minutes", "tomorrow 18:00", "0 9 * * 1-5", RRULE, 每天早上9点. '
+        'When: "every weekday at 9am", "in 20 minutes", "0 9 * * 1-5", RRULE, 每天早上9点. '
         'Several: "every weekday at 9am and Sat at 11am", or a list.'
     ),
 }
@@ -51,11 +51,15 @@ IF_LATE: Final[Schema] = {
 }
 START_WITHIN: Final[Schema] = {
     "type": "string",
-    "description": 'Skip it if it has not started that long after it was due: "10m"; "never": no limit.',
+    "description": 'Skip it if it would start later than that: "10m"; "never": no limit.',
 }
 GATE: Final[Schema] = {
     "type": "object",
     "description": 'Cheap check before each run: {"command": ["check"]}, http or function; {}: none.',
+}
+NOTIFY: Final[Schema] = {
+    "type": "object",
+    "description": 'Tell people: {"to": ["ops"]}; {}: none.',
 }
 WHERE: Final[Schema] = {"type": "object", "description": 'Labels of its node: {"gpu": "a100"}.'}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
@@ -113,6 +117,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             start_within=START_WITHIN,
             gate=GATE,
             where=WHERE,
+            notify=NOTIFY,
             key={"type": "string", "description": "Your own name for it: makes this call safe to repeat."},
             dry_run=DRY_RUN,
         ),
@@ -196,6 +201,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             start_within=START_WITHIN,
             gate=GATE,
             where=WHERE,
+            notify=NOTIFY,
             version={"type": "integer", "minimum": 1, "maximum": 2**53, "description": "Only if it still has this."},
             dry_run=DRY_RUN,
         ),

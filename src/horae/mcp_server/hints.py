@@ -121,6 +121,18 @@ HINTS: Final[dict[str, Hint]] = {
             "请等到有余量时再试,或请管理员执行:{command}",
         )
     ),
+    "unknown_destination": Hint(
+        Message(
+            "Name another one in notify, or ask the owner to add it: horae notify add {name}. {known}",
+            "请在 notify 中改用其他目的地,或请所有者添加:horae notify add {name}。{known_zh}",
+        ),
+    ),
+    "system_task": Hint(
+        Message(
+            "You can read it with get_task. Leave it as it is, or ask an admin to pause or run it.",
+            "您可以用 get_task 查看它。请不要改动它,或请管理员暂停或运行它。",
+        ),
+    ),
     "run_over": Hint(
         Message(
             "An end is final. Call run_task_now with id {task} for another run.",

@@ -89,7 +89,11 @@ async def get_task(call: Call, arguments: Arguments) -> ToolResult:
     receipt = await with_warnings(call, receipt_of(call, facts), facts)
     review = list(review_of(facts.task, call.language).lines)
     names = await predecessor_names(call, facts.task)
-    data = {"task": task_json(facts, call.language, last, names=names), "review": review, **receipt.to_json(call)}
+    data = {
+        "task": task_json(facts, call.language, last, names=names, now=call.clock.now()),
+        "review": review,
+        **receipt.to_json(call),
+    }
     state = state_name(facts.status.state.value, call.language)
     line = receipt.render(
         call,

@@ -99,6 +99,8 @@ def _policies(arguments: Arguments) -> dict[str, Any]:
         policies["gate"] = arguments["gate"] or None
     if "where" in arguments:
         policies["where"] = arguments["where"]
+    if "notify" in arguments:
+        policies["notify"] = arguments["notify"] or None
     return policies
 
 
@@ -205,7 +207,7 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
         fields["policies"] = policies
     if not fields:
         raise refuse_task(
-            "missing_field", name="when / after / do / name / zone / if_late / start_within / gate / where"
+            "missing_field", name="when / after / do / name / zone / if_late / start_within / gate / where / notify"
         )
     return fields, notes
 

@@ -1,7 +1,7 @@
 """Hourly counters of task states, run outcomes and lateness, so that the cost of an overview does not grow with the history.
 
 Each change yields deltas, which a store adds up in the transaction of the change: once for the owner of the task and
-once for all owners.
+once for all owners, or for all system tasks.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
+from .accounts.system_owner import EVERY_OWNER, EVERY_SYSTEM_OWNER, is_system_owner
 from .change import Change
 from .lane import agent_of_lane
 from .run import LIVE_STATES, Run, RunState
 from .task import TaskState, TaskStatus
 
 ALL_OWNERS: Final = ""
-"""Key of the counters over all owners; no owner has this name."""
+"""Key of the counters over all owners; no owner has this name. Those over all system tasks have their scope as key."""
 STATE_PREFIX: Final = "state:"
 OUTCOME_PREFIX: Final = "run:"
 LATENESS_PREFIX: Final = "late:"
@@ -42,6 +43,16 @@ _LATENESS_NAMES: Final = tuple(f"{LATENESS_PREFIX}{bucket}" for bucket in range(
 
 Counts: TypeAlias = dict[tuple[int, str], int]
 """Numbers by hour and counter name."""
+
+
+def total_owner(owner: str) -> str:
+    """Return the key of the totals that the counters of an owner, or of a scope, belong to."""
+    return EVERY_SYSTEM_OWNER if is_system_owner(owner) else ALL_OWNERS
+
+
+def counters_key(owner: str | None) -> str:
+    """Return the key of the counters of an owner or a scope; None: of all owners."""
+    return ALL_OWNERS if owner is None or owner == EVERY_OWNER else owner
 
 
 def hour_of(at: datetime) -> int:

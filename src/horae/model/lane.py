@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from .accounts.principal import AGENT_LABEL
+from .accounts.system_owner import account_of, is_system_owner
 from .field_checks import check_text
 from .idle import IdleRun
 from .limits import KEY_CHARACTERS
 from .rate import Rate, RateChange
+from .reason import Reason
 from .refusals import refuse
 from .route import is_route
 
@@ -100,12 +102,13 @@ _AGENT_PREFIX: Final = "agent:"
 
 
 def owner_lane(owner: str) -> str:
-    return OWNER_LANE_PREFIX + owner
+    """Return the lane with an owner's quota of concurrent runs; system tasks take slots of it, too."""
+    return OWNER_LANE_PREFIX + account_of(owner)
 
 
 def owner_lane_prefix(owner: str) -> str:
     """Return the name prefix of an owner's lanes; owner names contain no slash."""
-    return f"{owner}/"
+    return f"{account_of(owner)}/"
 
 
 def agent_lane(owner: str, agent: str) -> str:
@@ -127,6 +130,17 @@ def blocked_lane_name(owner: str, lane: str | None) -> str:
     return lane if lane is not None and agent_of_lane(owner, lane) is not None else ""
 
 
+def block_reason(owner: str, lane: str | None, find: Callable[[str], Reason | None]) -> Reason | None:
+    """Return why no run of a task may start; `find` returns the reason for the name of an owner, or of an agent's lane.
+
+    Used-up quotas of an account do not block its system tasks.
+    """
+    if is_system_owner(owner):
+        reason = find(account_of(owner))
+        return reason if reason is Reason.OWNER_REVOKED else None
+    return find(owner) or find(blocked_lane_name(owner, lane))
+
+
 _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _LABEL_PLACEHOLDER: Final = "label:"
 
@@ -139,7 +153,7 @@ def fill_lane_name(name: str, owner: str, labels: Mapping[str, str]) -> str:
     def fill(found: re.Match[str]) -> str:
         word = found.group()[1:-1]
         if word == "owner":
-            return owner
+            return account_of(owner)
         value = labels.get(AGENT_LABEL if word == "agent" else word.removeprefix(_LABEL_PLACEHOLDER))
         if value is None or not (word == "agent" or word.startswith(_LABEL_PLACEHOLDER)):
             raise refuse("bad_lane_placeholder", value=name, placeholder=found.group())

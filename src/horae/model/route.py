@@ -101,6 +101,11 @@ def labels_of_queue(queue: str) -> LabelPairs:
     return tuple((name, value) for name, _, value in (pair.partition("=") for pair in pairs))
 
 
+def describe_route(route: str) -> str:
+    """Return what a node must have: the labels of a queue, else the function or the kind of target."""
+    return format_labels(labels_of_queue(route)) if is_queue(route) else route.removeprefix(f"{_FUNCTION}:")
+
+
 def place_entry(task: Task, entry: Entry) -> Entry:
     """Return the entry as stores keep it: in the queue of its route if the task requires labels and it waits for its due
     instant alone. Entries that lead to no run can be claimed by any node."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
-from ..model.counts import ALL_OWNERS, bucket_end, bucket_of_microseconds, quantile
+from ..model.counts import ALL_OWNERS, bucket_end, bucket_of_microseconds, counters_key, quantile
 from .records import Record, Records
 from .store import DEFAULT_TERMS
 
@@ -178,7 +178,7 @@ async def load_settlement_delay(records: Records, owner: str | None, now: dateti
         page = await records.records(SETTLEMENT_DELAY, after=after, limit=_PAGE_SIZE)
         for each in page.items:
             if each.expires is None or each.expires > now:
-                histograms += DelayWindow.from_json(each.body).of(ALL_OWNERS if owner is None else owner, now)
+                histograms += DelayWindow.from_json(each.body).of(counters_key(owner), now)
         after = page.after
         if after is None:
             return summarize_delays(histograms)

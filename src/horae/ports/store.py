@@ -195,7 +195,11 @@ class Agenda(Protocol):
 
 
 class TaskFilter(NamedTuple):
-    """Conditions on tasks, all of which must hold. `owner` None matches all owners."""
+    """Conditions on tasks, all of which must hold. `owner` None matches all owners.
+
+    In every list and count an owner may also be a scope (`model/accounts/system_owner.py`): all owners without system tasks,
+    or the system tasks of all owners. By id, and in the runs of one task, an owner also reads its system tasks.
+    """
 
     owner: str | None = None
     states: frozenset[TaskState] | None = None

@@ -16,6 +16,7 @@ from ..encryption.refusals import refuse as refuse_key
 from ..errors import InvalidSchedule, Refusal
 from ..model.accounts.account import agent_of
 from ..model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Principal, Quotas, Role
+from ..model.accounts.system_owner import account_of
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..notifiers.apprise_notifier import AppriseNotifier
@@ -145,13 +146,12 @@ class _Examine:
 
 async def principal_of_run(service: Service, task: Task) -> Principal:
     """Return the task's owner, or its agent, with the rights and quotas of that owner but never those of an admin."""
-    owner = await service.accounts.find(task.owner)
+    account = account_of(task.owner)
+    owner = await service.accounts.find(account)
     role = Role.MEMBER if owner is None or owner.role is Role.ADMIN else owner.role
     quotas = NO_QUOTAS if owner is None else owner.quotas
     scopes = SCOPES_OF[role]
-    return Principal(
-        task.owner, scopes=scopes, actor=task.id, via="run", agent=agent_of(task), quotas=quotas, role=role
-    )
+    return Principal(account, scopes=scopes, actor=task.id, via="run", agent=agent_of(task), quotas=quotas, role=role)
 
 
 async def open_targets(

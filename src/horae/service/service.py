@@ -63,6 +63,7 @@ from .tasks.dry_run import make_dry_run_store
 from .tasks.edits import EditResult, Edits, Keep
 from .tasks.functions import Functions, ResolvedRequest
 from .tasks.operations import Operations
+from .tasks.system_tasks import SystemTasks
 from .tasks.task_quota import TaskQuota
 from .tasks.task_request import TaskRequest
 from .tasks.tasks import Tasks
@@ -198,6 +199,10 @@ class Service:
     @cached_property
     def operations(self) -> Operations:
         return Operations(self.store, self.tasks, self.audit, self._clock)
+
+    @cached_property
+    def system_tasks(self) -> SystemTasks:
+        return SystemTasks(self.tasks)
 
     @cached_property
     def declared_tasks(self) -> DeclaredTasks:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
+from ..model.accounts.system_owner import account_of
 from ..model.change import Change, Facts
 from ..model.entry import Entry
 from ..model.idle import IdleRun, YieldReason, idle_runs_of, record_writes
-from ..model.lane import LaneUse, blocked_lane_name
+from ..model.lane import LaneUse, block_reason
 from ..model.rate import Rate
 from ..model.reason import Reason
 from ..model.record import Record, RecordWrite
@@ -67,13 +68,13 @@ class LaneCounts:
 
     def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         """Return the use of the lanes that a run of the task takes: its own lanes, then that of its owner."""
-        lanes, owners_lane = task.lanes, self._lane_of_owner.get(task.owner)
+        lanes, owners_lane = task.lanes, self._lane_of_owner.get(account_of(task.owner))
         if owners_lane is not None and owners_lane not in lanes:
             lanes = (*lanes, owners_lane)
         return tuple(map(self._use, lanes))
 
     def block_reason(self, task: Task) -> Reason | None:
-        return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))
+        return block_reason(task.owner, task.lane, self._block_reasons.get)
 
     def _use(self, lane: str) -> LaneUse:
         limit, taken, offered = self._limits[lane], self._taken[lane], self._offered.get(lane, 0)

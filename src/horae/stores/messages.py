@@ -20,6 +20,7 @@ from ..lifecycle.messages import (
     register_reader,
     remove_old,
 )
+from ..model.accounts.system_owner import account_of
 from ..model.change import Change
 from ..model.events.event import Event
 from ..model.message_refusals import refuse
@@ -116,7 +117,7 @@ def stream_writes_of(task: Task, change: Change) -> StreamWrites:
     """Return the messages and moves of a change; a settlement has its run."""
     run = change.updated_runs[0] if change.updated_runs else None
     run_id = None if run is None else run.id
-    return StreamWrites(task.owner, change.messages, change.moves, task.id, run_id, change.stream_quota)
+    return StreamWrites(account_of(task.owner), change.messages, change.moves, task.id, run_id, change.stream_quota)
 
 
 async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites]) -> list[tuple[int, ...]]:

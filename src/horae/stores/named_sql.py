@@ -13,6 +13,9 @@ _COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
 _COLUMN_LIST: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
 
 
+_CONDITION: Final = re.compile(r"\{(\w+_filter) ([\w.]+) (\d+)\}")
+
+
 def parse_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every block of a file, without comments and line breaks.
 
@@ -37,8 +40,14 @@ def read_blocks(package: str) -> dict[str, str]:
 
 
 def expand_columns(name: str, statements: dict[str, str]) -> str:
-    """Return a statement with its `{…_columns}` and `{…_filter}` placeholders replaced by the shared blocks."""
-    return _COLUMN_LIST.sub(lambda match: statements[match[1]], statements[name])
+    """Return a statement with its `{…_columns}` and `{…_filter}` placeholders replaced by the shared blocks.
+
+    `{…_filter COLUMN NUMBER}` also fills in the column and the number of the parameter that the condition is about.
+    """
+    expanded = _COLUMN_LIST.sub(lambda match: statements[match[1]], statements[name])
+    return _CONDITION.sub(
+        lambda match: statements[match[1]].replace("COLUMN", match[2]).replace("NUMBER", match[3]), expanded
+    )
 
 
 def latest_schema(package: str) -> int:

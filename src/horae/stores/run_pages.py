@@ -38,7 +38,7 @@ class RunPage(NamedTuple):
             int(attempt),
             run_id,
             min(limit, MAX_PAGE_SIZE),
-            run_filter.owner,
+            run_filter.owner if run_filter.task_id is None else None,
             None if states is None else sorted(str(state) for state in states),
             None if since is None else to_microseconds(since),
             None if until is None else to_microseconds(until),

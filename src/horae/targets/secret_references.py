@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus
 from ..model.accounts.secret_reference import REFERENCE_KEY as REFERENCE_KEY  # noqa: PLC0414 - targets spell references with it
 from ..model.accounts.secret_reference import secret_name as secret_name  # noqa: PLC0414 - targets recognise references by it
 from ..model.accounts.secret_reference import secret_names as secret_names  # noqa: PLC0414 - see above
+from ..model.accounts.system_owner import account_of
 from ..model.outcome import Failed
 from ..model.reason import Reason
 from ..ports.target import Secrets
@@ -65,7 +66,8 @@ class SecretMissing(Exception):  # noqa: N818 - it says what is missing
 
 
 async def resolve_secrets(value: Any, owner: str, secrets: Secrets) -> ResolvedValue:
-    """Return the value with every reference replaced. Raises `SecretMissing`."""
+    """Return the value with every reference replaced: a system task reads the secrets of its account. Raises `SecretMissing`."""
+    owner = account_of(owner)
     revealed: dict[str, str] = {}
     for name in secret_names(value):
         if name not in revealed:

@@ -191,15 +191,16 @@ class EventStreams:
     async def _check_credential(self, credential: Credential, group: set[Stream]) -> None:
         """End the streams of a credential that is revoked or has changed its view."""
         try:
-            scope = (await self._authenticate(credential)).owner_filter
+            caller = await self._authenticate(credential)
         except NotAuthenticated:
             for stream in group:
                 stream.listener.close(REVOKED)
             return
         except HoraeError:
             return  # the store is unavailable: the credential cannot be checked, and no new events are read either
+        scopes = {caller.owner_filter, caller.as_system_reader().owner_filter}
         for stream in group:
-            if stream.principal.owner_filter != scope:
+            if stream.principal.owner_filter not in scopes:
                 stream.listener.close(REVOKED)
 
 

@@ -209,6 +209,7 @@ def _lane_wait_json(wait: LaneWait) -> dict[str, Any]:
         "ahead": wait.ahead,
         "more_ahead": wait.more_ahead,
         "free_by": utc(wait.free_by),
+        "not_before": utc(wait.not_before),
     }
 
 
@@ -224,6 +225,7 @@ def _read_lane_wait(data: Mapping[str, Any] | None) -> LaneWait | None:
         data["ahead"],
         data["more_ahead"],
         parse_optional_instant(data["free_by"]),
+        parse_optional_instant(data["not_before"]),
     )
 
 

@@ -14,7 +14,7 @@ from ..model.change import Facts
 from ..model.entry import CONTROL_KINDS, EntryState
 from ..model.ids import EPOCH
 from ..model.refusals import refuse
-from ..model.route import is_route
+from ..model.route import is_queue, is_route
 from ..model.run import Run
 from ..model.task import Task, TaskPast, TaskState, TaskStatus
 from ..schedule import After, to_json
@@ -84,15 +84,17 @@ def task_json(
     last: Run | None = None,
     missed: int | None = None,
     names: Mapping[str, str] = NO_NAMES,
+    *,
+    now: datetime | None = None,
 ) -> dict[str, Any]:
-    """Encode the task with its status. `last` is its newest run, and `missed` the number of its occurrences of the last
+    """Encode the task with its status as of `now`. `last` is its newest run, and `missed` the number of its occurrences of the last
     day that nothing could run; both are None unless they were looked up. `names`: those of its predecessors, by id."""
     task = facts.task
     if names and isinstance(task.schedule, After):
-        return {**static_json(task, language, names), **live_json(facts, last, missed)}
+        return {**static_json(task, language, names), **live_json(facts, last, missed, now)}
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
     definition = _cached_static_json(task, language) if is_small else static_json(task, language)
-    return {**definition, **live_json(facts, last, missed)}
+    return {**definition, **live_json(facts, last, missed, now)}
 
 
 def static_json(task: Task, language: Language = "en", names: Mapping[str, str] = NO_NAMES) -> dict[str, Any]:
@@ -113,11 +115,13 @@ def _cached_static_json(task: Task, language: Language) -> dict[str, Any]:
     return static_json(task, language)
 
 
-def live_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:
-    """Encode the fields that change from run to run."""
+def live_json(
+    facts: Facts, last: Run | None = None, missed: int | None = None, now: datetime | None = None
+) -> dict[str, Any]:
+    """Encode the fields that change from run to run, as of `now`."""
     task = facts.task
     return {
-        **status_json(*status_key(facts)),
+        **status_json(*status_key(facts, now)),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
         "missed_24h": missed,
     }
@@ -136,8 +140,9 @@ class StatusKey(NamedTuple):
     waiting: str | None
 
 
-def status_key(facts: Facts) -> StatusKey:
-    return StatusKey(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waiting_for(facts))
+def status_key(facts: Facts, now: datetime | None = None) -> StatusKey:
+    waits = waiting_for(facts, now)
+    return StatusKey(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waits)
 
 
 def status_json(
@@ -176,16 +181,19 @@ def next_due(facts: Facts) -> datetime | None:
     return min(dues, default=None)
 
 
-def waiting_for(facts: Facts) -> str | None:
+def waiting_for(facts: Facts, now: datetime | None = None) -> str | None:
     """Return what a due entry waits for: `lane:<name>`, `node:<route>`, or `run` (an earlier run of the task).
 
-    `owner:<reason>`: nothing of the task starts, because its owner or its agent is blocked.
+    `owner:<reason>`: nothing of the task starts, because its owner or its agent is blocked. An entry that requires labels is
+    in the queue of its route before it is due: whether it waits there depends on `now`; without it, it does not count.
     """
     if facts.block_reason is not None and facts.status.state is TaskState.ACTIVE:
         return f"{OWNER_BLOCKED}:{facts.block_reason.value}"
     for entry in facts.entries:
         if entry.state is EntryState.PARKED:
             return f"{'node' if is_route(entry.lane) else 'lane'}:{entry.lane}"
+        if now is not None and entry.due <= now and is_queue(entry.lane):
+            return f"node:{entry.lane}"
     return "run" if any(entry.state is EntryState.HELD for entry in facts.entries) else None
 
 

@@ -13,6 +13,7 @@ from tests.cli import (
     test_read_commands,
     test_run_commands,
     test_run_input,
+    test_system_tasks,
     test_task_control,
     test_untruncated_output,
     test_views,
@@ -73,6 +74,10 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
     ),
     test_run_input: ("test_run_with_input_shows_it", "test_bad_inputs_are_refused"),
     test_untruncated_output: ("test_run_is_shown_in_full",),
+    test_system_tasks: (
+        "test_system_tasks_are_listed_when_asked_for",
+        "test_changes_of_a_system_task_are_refused_with_a_hint_that_works",
+    ),
     test_failures: (
         "test_failures_are_grouped_and_a_group_is_retried",
         "test_unknown_group_and_stray_dry_run_are_refused",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from horae.lifecycle.explain import Explanation, Verdict, with_lane
-from horae.lifecycle.explain_lane import LaneWait, lane_words, parked_entry, soonest
+from horae.lifecycle.explain_lane import LaneWait, earliest_start, lane_words, parked_entry, soonest
 from horae.lifecycle.lane_order import turn_order
 from horae.model.change import Facts
 from horae.model.entry import MAX_REPARKS, EntryKind, EntryState
-from horae.model.lane import LaneWaiter
+from horae.model.lane import MAX_LANE_LIMIT, LaneWaiter
+from horae.model.rate import Rate
 from horae.model.run import Span
 from horae.model.task import NEW_TASK_STATUS
 from horae.testing.factories import HOUR, MINUTE, NOON, a_task, an_entry, an_extra_entry
@@ -98,6 +99,11 @@ def test_parked_entry_of_an_instant() -> None:
                 "When a slot becomes free is not known: no run in the lane has a deadline."
             ),
             "上限为 1，其中有 1 个运行，占用者：他人的 1 个。它前面有 3 个。何时有空位尚不清楚：通道中的运行都没有截止时间。",
+        ),
+        (
+            LaneWait("api", MAX_LANE_LIMIT, 3, ahead=250, not_before=earliest_start(Rate(100, HOUR), NOON, 250)),
+            "250 entries are ahead of it. Its rate allows it at 2026-03-01 14:00 +00:00 at the earliest.",
+            "它前面有 250 个。按速率，它最早在 2026-03-01 14:00 +00:00 启动。",
         ),
         (
             LaneWait("press", 0, 0),

@@ -12,6 +12,7 @@ from horae.model.agents.group import (
     AgentLimits,
     Group,
     GroupMount,
+    chat_record,
     check_group,
     folder_of_owner,
     group_from,
@@ -95,3 +96,8 @@ def test_refused_fields(fields: dict[str, Any], code: str) -> None:
 
 def test_complete_group_is_accepted() -> None:
     check_group(a_group(zone="Europe/Berlin", node="north", mounts=(GroupMount("/a", "a"),)))
+
+
+def test_chat_is_reserved_for_its_group() -> None:
+    record = chat_record(a_group())
+    assert (record.key, record.owner, record.body) == ("telegram:-100", "group:family", '"family"')

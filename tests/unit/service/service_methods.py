@@ -39,6 +39,7 @@ from horae.service.tasks.bulk import Bulk
 from horae.service.tasks.declared_tasks import DeclaredTasks
 from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import Operations
+from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.tasks import Tasks
 
 SERVICES: Final = (
@@ -50,6 +51,7 @@ SERVICES: Final = (
     Events,
     Bulk,
     Operations,
+    SystemTasks,
     DeclaredTasks,
     Functions,
     Outages,

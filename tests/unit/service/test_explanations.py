@@ -12,6 +12,7 @@ from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.service.runs.explanations import Explanations
 from horae.service.tasks.edits import Edits
+from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND
 from tests.unit.service.service_harness import ADA, BOB, ServiceHarness, code_of, open_harness
 
@@ -209,3 +210,12 @@ async def test_explanation_without_an_outage_record_names_no_outage() -> None:
         await harness.claim()
         explanations = Explanations(harness.store, harness.clock)
         assert (await explanations.explain(ADA, task.id, NOON + 3 * HOUR)).outage is None
+
+
+async def test_missing_labels_are_named_beside_a_missing_function() -> None:
+    async with open_harness() as harness:
+        task = await harness.add("now", options=Options(where={"gpu": "a100"}))
+        why = await harness.explanations.explain(ADA, task.id, None)
+        assert "gpu=a100" in why.explanation.english
+        assert "garden.water" in why.explanation.english
+        assert "gpu=a100" in why.explanation.chinese

@@ -61,6 +61,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.function_records import FormerName
 from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import OperationRequest, Operations
+from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import DAY, HOUR, NOON, a_node
@@ -320,6 +321,9 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Audit, "verify"): "test_account_of_another_owner_is_absent",
     (DailyQuota, "enforce_owner"): "test_operator_methods_return_nothing_of_owners",
     (Accounts, "find"): "test_operator_methods_return_nothing_of_owners",
+    (SystemTasks, "create"): "test_system_tasks_of_another_owner_are_absent",
+    (SystemTasks, "declare"): "test_system_tasks_of_another_owner_are_absent",
+    (SystemTasks, "delete"): "test_system_tasks_of_another_owner_are_absent",
     (QuotaSweep, "sweep"): "test_operator_methods_return_nothing_of_owners",
     (QuotaSweep, "sweep_all"): "test_operator_methods_return_nothing_of_owners",
     (Approvals, "stop_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
@@ -386,6 +390,17 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (PlannedRuns, "note_write"): "test_operator_methods_return_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
+
+
+async def test_system_tasks_of_another_owner_are_absent() -> None:
+    async with open_harness() as harness:
+        system, wish = harness.service.system_tasks, TaskRequest("turn", "every 1h", TARGET, key="turn", zone="UTC")
+        made = await system.create("ada", wish)
+        assert (await system.declare("bob", wish)).id != made.id
+        for asked in ("tsk_" + "0" * 32, made.id):
+            assert await code_of(system.delete("bob", asked)) == "no_such_task"
+            assert await code_of(harness.tasks.get(BOB, asked)) == "no_such_task"
+        await system.delete("ada", made.id)
 
 
 async def test_calendar_token_of_another_owner_is_absent() -> None:

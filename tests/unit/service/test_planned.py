@@ -193,7 +193,7 @@ async def test_counts_of_one_page_read_the_tasks_once(monkeypatch: pytest.Monkey
         assert (await service.per_period(ROOT, [NOON, NOON + 2 * HOUR])).total == 1
         await harness.add("every 1h")
         assert (await service.per_period(ROOT, [NOON, NOON + 3 * HOUR])).total == 4
-        assert reads == [ADA.owner_filter, None, None]
+        assert reads == [ADA.list_scope, ROOT.list_scope, ROOT.list_scope]
 
 
 async def test_list_says_that_there_are_more_than_its_limit() -> None:

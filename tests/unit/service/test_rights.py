@@ -447,7 +447,7 @@ UNASKED: Final = frozenset(
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""
 ROLES: Final = (*Role, "a writer", "a runner", "nobody")
-OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget", "QuotaSweep")
+OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget", "QuotaSweep", "SystemTasks")
 
 
 def test_every_call_has_a_row() -> None:

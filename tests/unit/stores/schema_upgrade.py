@@ -73,8 +73,8 @@ def read_before(store: str) -> dict[str, Any]:
 
 
 def _with_lane_turns(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the data with what turns and rates of lanes added: entries that were never parked again, lanes where none
-    waits and no run is idle, and without a rate."""
+    """Return the data with what turns, idle runs and rates of lanes added: entries that were never parked again, lanes where
+    none waits and no run is idle, and without a rate."""
     for _, _, entries, *_ in found["part tasks"]:
         for entry in entries:
             entry.append(0)

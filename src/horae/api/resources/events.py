@@ -17,6 +17,7 @@ from ...model.ids import is_id_prefix
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
 from ...service.events.event_tail import EventFilter
+from ...service.events.owner_sequence import event_scope
 from ...service.events.refusals import refuse as refuse_events
 from ...service.query.id_prefix import TASK
 from ...web.authentication import bearer_token
@@ -27,7 +28,7 @@ from ...web.request_context import AppContext, app_context
 from ...web.responses import JSON
 from ...web.routing import RouteGroup
 from ..openapi import Operation
-from ..parameters import Limit
+from ..parameters import Limit, System, reader_of
 
 _KINDS: Final = tuple(kind.value for kind in EventKind)
 
@@ -85,7 +86,7 @@ _LAST_EVENT_ID: Final = {
         ),
     ),
 )
-async def list_events(
+async def list_events(  # noqa: PLR0913 - every condition by its name
     request: Request,
     principal: Principal,
     *,
@@ -93,13 +94,15 @@ async def list_events(
     types: Types = None,
     task: TaskOf = None,
     limit: Limit = 100,
+    system: System = False,
 ) -> Response:
     if task is not None and is_id_prefix(TASK, task):
         with suppress(NotFound):
             task = (await app_context(request).service.tasks.get(principal, task)).task.id
-    event_filter = EventFilter(_parse_kinds(types), task)
+    principal = reader_of(principal, system=system)
+    event_filter = EventFilter(_parse_kinds(types), task, system)
     position = _position(request, after)
-    stream_format = STREAM_FORMATS.get((_media_type(request), principal.owner_filter is None))
+    stream_format = STREAM_FORMATS.get((_media_type(request), event_scope(principal) is None))
     context = app_context(request)
     streams: EventStreams = context.tail
     gap = None if position is None else await context.service.events.gap(principal, position)
@@ -151,6 +154,6 @@ async def _page(
         events_read = events_read[:limit]
         position = events_read[-1].cursor
     rendered = await context.service.event_encoder.encode(events_read)
-    items = with_positions(rendered) if principal.owner_filter is None else [each.body for each in rendered]
+    items = with_positions(rendered) if event_scope(principal) is None else [each.body for each in rendered]
     last = await context.service.events.last(principal)
     return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(items), position, last), media_type=JSON)

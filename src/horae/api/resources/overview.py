@@ -17,7 +17,7 @@ from ...web.routing import RouteGroup
 from ...wire.accounts import quotas_json
 from ...wire.overview import overview_json
 from ..openapi import Operation
-from ..parameters import caller_zone, parse_time
+from ..parameters import System, caller_zone, parse_time, reader_of
 
 routes: Final = RouteGroup("/v1", "overview")
 
@@ -43,10 +43,9 @@ async def whoami(request: Request, principal: Principal) -> Response:
     "/overview",
     Operation("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"),
 )
-async def get_overview(request: Request, principal: Principal) -> Response:
-    return json_response(
-        overview_json(await app_context(request).service.overview.now(principal), request_language(request))
-    )
+async def get_overview(request: Request, principal: Principal, *, system: System = False) -> Response:
+    overview = await app_context(request).service.overview.now(reader_of(principal, system=system))
+    return json_response(overview_json(overview, request_language(request)))
 
 
 @routes.delete(

@@ -16,7 +16,7 @@ from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.planned import planned_json
 from ..openapi import Operation
-from ..parameters import caller_zone, parse_time
+from ..parameters import System, caller_zone, parse_time, reader_of
 
 routes: Final = RouteGroup("/v1", "overview")
 
@@ -46,11 +46,13 @@ async def list_planned(
     limit: Annotated[
         int, Query(minimum=1, maximum=MAX_HTTP_PAGE_SIZE, description="How many items at the most.")
     ] = 100,
+    system: System = False,
 ) -> Response:
     context = app_context(request)
     now, zone = context.clock.now(), caller_zone(request, principal)
     begin = parse_time(since, zone, now) or now
     end = parse_time(until, zone, now) or begin + min(_DAY, _LAST - begin)
     planned = context.service.planned
-    hours = await planned.per_hour(principal, begin, end)
-    return json_response(planned_json(await planned.list(principal, begin, end, limit), hours))
+    reader = reader_of(principal, system=system)
+    hours = await planned.per_hour(reader, begin, end)
+    return json_response(planned_json(await planned.list(reader, begin, end, limit), hours))

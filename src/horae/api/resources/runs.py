@@ -41,11 +41,13 @@ from ..parameters import (
     Q,
     RunId,
     State,
+    System,
     TaskId,
     caller_zone,
     parse_include,
     parse_run_states,
     parse_time,
+    reader_of,
     render_run,
     render_task,
     service_for,
@@ -72,6 +74,7 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     since: Since = None,
     until: Until = None,
     q: Q = None,
+    system: System = False,
     fields: Fields = None,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -79,7 +82,8 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     run_filter = await build_run_filter(
         request, principal, task=task, owner=owner, state=state, since=since, until=until, q=q
     )
-    return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
+    selection = parse_fields(fields, RUN_FIELDS)
+    return await _page(request, principal, run_filter, selection, limit, cursor, system=system)
 
 
 async def build_run_filter(  # noqa: PLR0913 - every condition by its name
@@ -284,16 +288,19 @@ async def _task_id(request: Request, principal: Principal, name_or_id: str) -> s
     )
 
 
-async def _page(
+async def _page(  # noqa: PLR0913 - the parts of a page by their names
     request: Request,
     principal: Principal,
     run_filter: RunFilter,
     selection: FieldSelection,
     limit: int,
     cursor: str | None,
+    *,
+    system: bool = False,
 ) -> Response:
     service, lang = app_context(request).service, request_language(request)
-    page: Page[Run] = await service.runs.page(principal, run_filter, decode_cursor(request, principal, cursor), limit)
+    reader, after = reader_of(principal, system=system), decode_cursor(request, principal, cursor)
+    page: Page[Run] = await service.runs.page(reader, run_filter, after, limit)
     tasks = await tasks_of(service, principal, page.items)
     return page_response(
         request, principal, page, lambda run: selection.select(render_run(run, tasks.get(run.task_id), lang))

@@ -42,10 +42,12 @@ from ..parameters import (
     Owner,
     Q,
     State,
+    System,
     TaskId,
     Text,
     build_filter,
     parse_include,
+    reader_of,
     service_for,
 )
 from ..task_json_cache import encode_task
@@ -76,6 +78,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     kind: Text = None,
     prefix: Text = None,
     q: Q = None,
+    system: System = False,
     sort: Annotated[
         str, Query(choices=("created", "next"), description="`created`, or `next`: soonest first.")
     ] = "created",
@@ -91,28 +94,30 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     task_filter = build_filter(
         owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
     )
-    tasks = app_context(request).service.tasks
+    tasks, reader = app_context(request).service.tasks, reader_of(principal, system=system)
     page = (
-        Page(await list_by_due(tasks, principal, task_filter, limit))
+        Page(await list_by_due(tasks, reader, task_filter, limit))
         if sort == "next"
-        else await tasks.page(principal, task_filter, after, limit)
+        else await tasks.page(reader, task_filter, after, limit)
     )
     last = await tasks.latest(principal, page.items) if "last" in include_parts else {}
-    lang = request_language(request)
+    lang, now = request_language(request), app_context(request).clock.now()
     names = await tasks.predecessor_names(principal, [facts.task for facts in page.items])
-    counted = (
-        {} if count is None else dict(zip(("count", "more"), await tasks.count(principal, task_filter), strict=True))
-    )
+    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(reader, task_filter), strict=True))
     if selection.names is not None:
         return page_response(
             request,
             principal,
             page,
-            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id), names=names)),
+            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id), names=names, now=now)),
             **counted,
         )
     return page_response_of_json(
-        request, principal, page, lambda facts: encode_task(facts, lang, last.get(facts.task.id), names), **counted
+        request,
+        principal,
+        page,
+        lambda facts: encode_task(facts, lang, last.get(facts.task.id), names, now=now),
+        **counted,
     )
 
 

@@ -213,6 +213,7 @@ OPTIONS: Final[dict[str, str]] = {
     "With this in the name.": "名称中包含此文字。",
     "Of this owner.": "属于此所有者。",
     "In this lane.": "在此通道中。",
+    "System tasks, which Horae makes itself, instead of all others.": "改为显示由 Horae 自行创建的系统任务。",
     "With this kind of target: http, command, function, event.": "目标类型：http、command、function、event。",
     'As a query: state:failed,paused label:team=ops "a text".': '查询语句：state:failed,paused label:team=ops "文字"。',
     "In order of creation, or of what comes next.": "按创建顺序，或按下次触发时间排序。",
@@ -271,7 +272,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Only count.": "只统计数量。",
     "End after so long. Default: on Ctrl-C or q.": "指定时间后结束。默认：按 Ctrl-C 或 q。",
     # --- lanes, nodes
-    "At most so many at once; 0 lets nothing start. Without it, the lane is shown.": "最大并发数；0 表示不启动任何运行。省略时查看该通道。",
+    "At most so many at once; 0 lets nothing start. Without limit and rate, the lane is shown.": "最大并发数；0 表示不启动任何运行。省略上限和速率时查看该通道。",
     "At most so many starts within any period: 100/1s.": "任意一个该时长内最多启动的次数：100/1s。",
     "Remove the rate.": "取消速率。",
     "show: one node with its functions. drain: claim nothing more, end, and go.": "show：查看一个节点及其函数。drain：不再领取任务，结束后退出。",

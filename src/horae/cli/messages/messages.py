@@ -126,6 +126,7 @@ NO_NODE_HAS: Final = Message("waits: no node has {name}", "等待:没有节点�
 WAITS_FOR: Final[dict[str, Message]] = {
     "lane": Message("for a slot in the lane {name}", "等待通道 {name} 的空位"),
     "node": Message("for a node that can run {name}", "等待能够运行 {name} 的节点"),
+    "labels": Message("for a node with the labels {name}", "等待带有标签 {name} 的节点"),
     "function": Message("for a node with the function {name}", "等待提供函数 {name} 的节点"),
     "run": Message("for an earlier run of the task to end", "等待该任务较早的运行结束"),
     "owner": Message("for the rights of its owner or agent ({name})", "等待其所有者或智能体恢复权限({name})"),
@@ -172,8 +173,9 @@ TASK_COLUMNS: Final[dict[str, Message]] = {
 RUN_TITLES: Final = Message("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 PLANNED_TITLES: Final = Message("DUE|IN|TASK|", "到期|距今|任务|")
 FAILURE_TITLES: Final = Message("RUNS|NEWEST ERROR|TASK|NEWEST|GROUP", "次数|最新错误|任务|最近一次|分组")
-LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|WAITING|OLDEST|IDLE|RATE", "通道|上限|占用|等待|最久等待|空闲|速率")
+LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|RATE|WAITING|OLDEST|IDLE", "通道|上限|占用|速率|等待|最久等待|空闲")
 LANE_USE: Final = Message("{used} of {limit} in use", "已用 {used} / {limit}")
+LANE_RATE: Final = Message("Rate", "速率")
 LANE_RUNS: Final = Message("Runs", "运行")
 LANE_OTHERS: Final = Message("{number} more that are not listed", "另有 {number} 个未列出")
 LANE_QUEUE: Final = Message("Waits", "等待")

@@ -11,6 +11,7 @@ from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
 from ...model.pauses import pause_note
 from ...model.reason import Reason, reason_phrase
+from ...model.route import describe_route
 from ...model.run import Run, RunState
 from ...model.task import TaskState, past_of
 from ...quantities import duration_message as duration_message  # noqa: PLC0414 - shown here too
@@ -120,7 +121,7 @@ def first_line(text: str) -> str:
 _MAX_NOTE: Final = 24
 
 
-def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell:
+def state_cell(facts: Facts, language: Language, now: datetime | None = None, *, whole: bool = False) -> Cell:
     """Return the state with its note; without `whole` the note is truncated."""
     status = facts.status
     state = state_name(status.state, language)
@@ -138,9 +139,9 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         and facts.block_reason.value in messages.BLOCKED_NOTES
     ):
         return StyledText(messages.BLOCKED_NOTES[facts.block_reason.value].in_language(language), "bad")
-    waits = waiting_for(facts) if status.state is TaskState.ACTIVE else None
+    waits = waiting_for(facts, now) if status.state is TaskState.ACTIVE else None
     if waits is not None and waits.startswith("node:"):
-        name = waits.removeprefix("node:").removeprefix("function:")
+        name = describe_route(waits.removeprefix("node:"))
         return StyledText(
             messages.NO_NODE_HAS.in_language(language, name=name if whole else truncate(name, _MAX_NOTE)), "odd"
         )

@@ -16,6 +16,12 @@ TEXTS: Final[dict[str, Message]] = {
     "edit_zone_hint": Message(
         "Used where the text names none; a city is enough.", "文字中没有写时区时使用;写城市名即可。"
     ),
+    "edit_after_fields": Message("After other tasks instead of at a time", "不按时间,而在其他任务之后运行"),
+    "edit_after_about": Message(
+        "One task on each line, by name, key or id; leave the time above empty. It runs when the task has succeeded; write backup:failed or backup:ended for other ends.",
+        "每行一个任务,写名称、键或 id;上面的时间请留空。默认在该任务成功后运行;其他结果请写 backup:failed 或 backup:ended。",
+    ),
+    "edit_after_fires": Message("It has no times of its own.", "它没有自己的触发时间。"),
     "edit_what": Message("What", "做什么"),
     "edit_payload": Message("Payload", "负载"),
     "edit_policies": Message("If it is late, still running, or fails", "延迟、重叠或失败时"),

@@ -10,6 +10,8 @@ from ...message import Message
 LABELS: Final[dict[str, Message]] = {
     "name": Message("Name", "名称"),
     "when": Message("When", "时间"),
+    "after": Message("Runs after", "在这些任务之后运行"),
+    "mode": Message("Of several tasks", "有多个任务时"),
     "zone": Message("Time zone", "时区"),
     "lane": Message("Lane", "通道"),
     "labels": Message("Labels", "标签"),
@@ -83,6 +85,11 @@ LABELS: Final[dict[str, Message]] = {
 
 HELP: Final[dict[str, Message]] = {
     "name": Message("", ""),
+    "after": Message("One task per line: backup, backup:failed", "每行一个任务:backup、backup:failed"),
+    "mode": Message(
+        "any: after each of them, once for each chain; all: when all have ended so.",
+        "any:每个任务之后,每条链一次;all:全部都这样结束之后。",
+    ),
     "lane": Message("At most so many runs of a lane go on at once.", "同一通道同时进行的运行数量有上限。"),
     "labels": Message("One label per line: name: value", "每行一个标签:名称: 值"),
     "key": Message(
@@ -183,6 +190,8 @@ HELP: Final[dict[str, Message]] = {
 
 CHOICES: Final[dict[str, Message]] = {
     "never": Message("never", "不限"),
+    "mode.any": Message("after each of them", "任一任务之后"),
+    "mode.all": Message("when all have ended so", "全部这样结束之后"),
     "policies.missed.mode.skip": Message("skip them", "跳过"),
     "policies.missed.mode.latest": Message("run the latest once", "只补跑最近一次"),
     "policies.missed.mode.all": Message("run all in order", "按顺序全部补跑"),

@@ -22,6 +22,7 @@ TEXTS: Final[dict[str, Message]] = {
     "runs_until": Message("to {time}", "到 {time}"),
     "runs_of_task": Message("task {task}", "任务 {task}"),
     "runs_drop_condition": Message("Remove this condition", "去掉此条件"),
+    "runs_not_system": Message("All other tasks", "其他任务"),
     "runs_group_by_error": Message("Group by error", "按错误分组"),
     "runs_as_list": Message("Show as list", "以列表显示"),
     "runs_outcome": Message("Outcome", "结果"),

@@ -21,6 +21,12 @@ TEXTS: Final[dict[str, Message]] = {
         "Shows the tasks that are due first, up to 25. The filter works in the order of creation.",
         "显示最先到期的任务,最多 25 个。筛选适用于按创建顺序的列表。",
     ),
+    "tasks_system": Message("System tasks", "系统任务"),
+    "tasks_system_none": Message("There are no system tasks.", "没有系统任务。"),
+    "tasks_system_about": Message(
+        "Horae makes, changes and deletes system tasks itself. They do not count in quotas of tasks and runs.",
+        "系统任务由 Horae 自行创建、修改和删除,不计入任务和运行的配额。",
+    ),
     "tasks_outcomes": Message("Last 30 outcomes", "最近 30 次结果"),
     "tasks_running": Message("running", "运行中"),
     "tasks_select_page": Message("Select all tasks on this page", "选择本页全部任务"),

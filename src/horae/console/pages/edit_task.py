@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,13 +22,13 @@ from ...web.problems import status_of
 from ...wire.problems import problem_json
 from ...wire.receipts import changed_fields
 from ...wire.task_code import TaskCode, task_code
-from ...wire.tasks import next_due, read_edits, read_task
+from ...wire.tasks import after_when, next_due, read_edits, read_task
 from ..formats import format_clock, format_distance
 from ..notice import Undo
 from ..page import PageRequest, form, page
 from ..request import Form
 from ..schedule_fields import PREFIX, text_of_fields
-from ..schedule_preview import SchedulePreview, preview_task, preview_text
+from ..schedule_preview import SchedulePreview, preview_after, preview_task, preview_text
 from ..task_check import CheckResult, check_edit, check_new, only_new
 from ..task_fields import form_data, load_choices
 from ..task_form import (
@@ -35,6 +36,7 @@ from ..task_form import (
     body_of,
     field_of,
     is_same_schedule,
+    links_in,
     texts_of_task,
 )
 from ..task_merge import Conflict, base_json, merge_texts
@@ -60,6 +62,8 @@ class EditState:
     check: CheckResult | None = None
     code: TaskCode | None = None
     conflict: Conflict | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of the tasks that it runs after, by id."""
 
     @property
     def task(self) -> Task | None:
@@ -83,10 +87,15 @@ async def show_edit(request: PageRequest) -> Response:
 
 async def _stored_state(request: PageRequest) -> EditState:
     facts = await request.service.tasks.get(request.viewer.principal, request.request.path_params["id"])
-    texts = texts_of_task(facts.task, request.viewer.language)
+    names = await _predecessor_names(request, facts)
+    texts = texts_of_task(facts.task, request.viewer.language, names)
     base = base_json(texts, request.viewer.language)
-    state = EditState(texts, facts, base, facts.task.version)
+    state = EditState(texts, facts, base, facts.task.version, names=names)
     return replace(state, code=_code(request, state))
+
+
+async def _predecessor_names(request: PageRequest, facts: Facts) -> dict[str, str]:
+    return await request.service.tasks.predecessor_names(request.viewer.principal, [facts.task])
 
 
 async def submit_new(request: PageRequest) -> Response:
@@ -98,7 +107,8 @@ async def submit_edit(request: PageRequest) -> Response:
     request.viewer.principal.require_scope(Scope.WRITE)
     facts = await request.service.tasks.get(request.viewer.principal, request.request.path_params["id"])
     sent = request.form
-    state = EditState(dict(sent), facts, sent.text("base"), _version(sent), sent.all(f"{PREFIX}.days"))
+    names = await _predecessor_names(request, facts)
+    state = EditState(dict(sent), facts, sent.text("base"), _version(sent), sent.all(f"{PREFIX}.days"), names=names)
     return await _submit(request, state)
 
 
@@ -148,7 +158,7 @@ async def _write_schedule_text(request: PageRequest, state: EditState) -> EditSt
 
 
 async def _parse(request: PageRequest, state: EditState) -> ParsedTask:
-    value = read_task(body_of(state.texts, state.task), exported=state.facts is not None)
+    value = read_task(body_of(state.texts, state.task, state.names), exported=state.facts is not None)
     owner = None if state.task is None else state.task.owner
     now = request.context.clock.now()
     return await parse_request(request.service, request.viewer.principal, value, now, owner=owner)
@@ -244,8 +254,9 @@ def _merge_saved_change(request: PageRequest, state: EditState) -> EditState:
     """Return the form with the change that was saved meanwhile; fields that the viewer changed keep their text."""
     if state.facts is None:
         return state
-    texts, conflict = merge_texts(state.texts, state.base, state.facts.task, TaskWords(request.viewer.language))
-    current = texts_of_task(state.facts.task, request.viewer.language)
+    words = TaskWords(request.viewer.language)
+    texts, conflict = merge_texts(state.texts, state.base, state.facts.task, words, state.names)
+    current = texts_of_task(state.facts.task, request.viewer.language, state.names)
     base = base_json(current, request.viewer.language)
     return replace(state, texts=texts, base=base, version=state.facts.task.version, conflict=conflict, status=409)
 
@@ -268,6 +279,8 @@ def _code(request: PageRequest, state: EditState, *, strict: bool = False) -> Ta
         texts = {**texts, "key": task.key or "", "owner": "" if is_own else task.owner}
     try:
         body = body_of(texts)
+        if "when" not in body:
+            body["when"] = after_when(body.pop("after"), body.pop("mode", None))
         schedule = read_when(body["when"], body.get("zone"), request.context.clock.now())
     except Refusal:
         if strict:
@@ -301,7 +314,9 @@ async def _render(request: PageRequest, state: EditState) -> Response:
 
 async def _preview(request: PageRequest, state: EditState) -> SchedulePreview:
     when, zone = state.texts.get("when", ""), state.texts.get("zone", "")
-    if state.task is not None and is_same_schedule(state.texts, state.task):
+    if not when.strip() and (links := links_in(state.texts)):
+        return preview_after(request, links, state.texts.get("mode", ""))
+    if state.task is not None and is_same_schedule(state.texts, state.task, state.names):
         return await preview_task(request, when, zone, state.task.id)
     return await preview_text(request, when, zone, state.task)
 

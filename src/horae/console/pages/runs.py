@@ -65,7 +65,7 @@ async def show(request: PageRequest) -> Response:
             return await _show_groups(request, query)
         run_filter = await build_run_filter(request, query)
         found = await request.service.runs.page(
-            request.viewer.principal, run_filter, parameters.get("after") or None, PAGE_SIZE
+            query.reader(request.viewer.principal), run_filter, parameters.get("after") or None, PAGE_SIZE
         )
     except Refusal as error:
         return request.render_refused("runs.html", await _list_data(request, query, Page(())), error)
@@ -121,7 +121,7 @@ async def _show_group(request: PageRequest, query: RunQuery, key: str) -> Respon
 
 async def _load_groups(request: PageRequest, query: RunQuery) -> FailureGroups:
     run_filter = await build_run_filter(request, query)
-    return await request.service.failures.groups(request.viewer.principal, run_filter)
+    return await request.service.failures.groups(query.reader(request.viewer.principal), run_filter)
 
 
 def _group_row(request: PageRequest, group: FailureGroup, names: dict[str, str]) -> GroupRow:

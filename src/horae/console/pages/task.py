@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
+from ...choices import Language
 from ...errors import HoraeError
 from ...lifecycle.chain_graph import links_of
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL
+from ...model.accounts.system_owner import is_system_owner
 from ...model.change import Facts
-from ...model.reason import describe_reason
+from ...model.reason import describe_reason, reason_phrase
+from ...model.run import Run, RunState
 from ...model.task import OPEN_STATES, TaskState
 from ...ports.store import RunFilter
 from ...schedule import After
@@ -69,11 +72,19 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     return data
 
 
+class _Rights(NamedTuple):
+    """What the viewer may do with the task; only an admin controls a system task."""
+
+    run: bool
+    write: bool
+
+
 def _head_data(request: PageRequest, facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:
     viewer, task, status = request.viewer, facts.task, facts.status
     query, due = request.request.query_params, next_due(facts)
     when, meaning = describe_when(task.schedule, viewer.language, names)
     tab, total = query.get("tab", ""), query.get("backfill", "")
+    may_control = viewer.is_admin or not is_system_owner(task.owner)
     return {
         "page": "tasks",
         "problem": None,
@@ -90,6 +101,8 @@ def _head_data(request: PageRequest, facts: Facts, names: Mapping[str, str]) -> 
         "next_zone": other_zone(viewer, task.schedule.zone, due),
         "rejection": rejection_of(facts.task),
         "reason": None if status.reason is None else describe_reason(status.reason, viewer.language),
+        "is_system": is_system_owner(task.owner),
+        "may": _Rights(viewer.can_run and may_control, viewer.can_write and may_control),
         "is_open": status.state in OPEN_STATES,
         "can_resume": status.state in (TaskState.PAUSED, TaskState.FAILED),
         "choices": compute_resume_choices(facts, viewer.now),
@@ -97,11 +110,18 @@ def _head_data(request: PageRequest, facts: Facts, names: Mapping[str, str]) -> 
         "backfill_total": int(total) if total.isdecimal() and len(total) < _DIGITS else 0,
         "labels": {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)},
         "origin": _origin(facts),
-        "error_line": error_line,
+        "error_line": lambda run: error_line(run) or _skip_reason(run, viewer.language),
         "tab": tab if tab in TABS else TABS[0],
         "tabs": TABS,
         **_fires(viewer, facts),
     }
+
+
+def _skip_reason(run: Run, language: Language) -> str:
+    """Return why a run without an error was skipped; empty for all others."""
+    if run.state is not RunState.SKIPPED or run.reason is None:
+        return ""
+    return reason_phrase(run.reason, language)
 
 
 def _chain_data(facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:

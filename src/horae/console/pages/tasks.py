@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from starlette.responses import Response
 
 from ...errors import Refusal
-from ...model.accounts.principal import RESERVED_LABEL_PREFIX
+from ...model.accounts.principal import RESERVED_LABEL_PREFIX, Principal
 from ...model.change import Facts
 from ...model.run import Run, RunState
 from ...model.task import FINISHED_STATES, TaskState
@@ -61,10 +61,11 @@ class TaskRow(NamedTuple):
 
 async def show(request: PageRequest) -> Response:
     query = request.request.query_params
-    by_next = query.get("sort") == "next"
+    by_next, is_system = query.get("sort") == "next", _is_system(request)
+    reader = request.viewer.principal.as_system_reader() if is_system else request.viewer.principal
     text = query.get("q", "" if by_next else DEFAULT_QUERY)
     try:
-        found = await (_soonest(request) if by_next else _filtered(request, text, query.get("after")))
+        found = await (_soonest(request, reader) if by_next else _filtered(request, reader, text, query.get("after")))
     except Refusal as refusal:
         return request.render_refused("tasks.html", _data(request, text, _Found((), TaskCount(0), None)), refusal)
     outcomes = await request.service.tasks.outcomes(request.viewer.principal, found.tasks, OUTCOMES)
@@ -73,10 +74,10 @@ async def show(request: PageRequest) -> Response:
     rows = [make_row(request.viewer, facts, outcomes.get(facts.task.id, ()), names) for facts in found.tasks]
     own = (facts.task for facts in found.tasks if facts.task.owner == request.viewer.principal.owner)
     has_demo = any(DEMO_LABEL in task.labels for task in own)
-    total = await request.service.tasks.count(request.viewer.principal) if not rows else found.number
+    has_tasks = bool(rows) or is_system or (await request.service.tasks.count(request.viewer.principal)).number > 0
     views = await request.service.views.all(request.viewer.principal, _LIST)
     data = {**_data(request, text, found), "views": views}
-    return request.render("tasks.html", {**data, "rows": rows, "has_tasks": total.number > 0, "has_demo": has_demo})
+    return request.render("tasks.html", {**data, "rows": rows, "has_tasks": has_tasks, "has_demo": has_demo})
 
 
 class _Found(NamedTuple):
@@ -85,24 +86,32 @@ class _Found(NamedTuple):
     after: str | None
 
 
-async def _filtered(request: PageRequest, text: str, after: str | None) -> _Found:
-    principal, tasks = request.viewer.principal, request.service.tasks
+def _is_system(request: PageRequest) -> bool:
+    """Whether the page shows system tasks instead of all others."""
+    return request.request.query_params.get("system") == "1"
+
+
+async def _filtered(request: PageRequest, reader: Principal, text: str, after: str | None) -> _Found:
+    tasks = request.service.tasks
     task_filter = narrow_task_filter(TaskFilter(), text)
-    listed = await tasks.page(principal, task_filter, after or None, PAGE_SIZE)
+    listed = await tasks.page(reader, task_filter, after or None, PAGE_SIZE)
     if not after and listed.after is None:
         return _Found(listed.items, TaskCount(len(listed.items)), None)
-    return _Found(listed.items, await tasks.count(principal, task_filter, MAX_COUNTED), listed.after)
+    return _Found(listed.items, await tasks.count(reader, task_filter, MAX_COUNTED), listed.after)
 
 
-async def _soonest(request: PageRequest) -> _Found:
-    principal, tasks = request.viewer.principal, request.service.tasks
+async def _soonest(request: PageRequest, reader: Principal) -> _Found:
+    tasks = request.service.tasks
     active = TaskFilter(states=frozenset({TaskState.ACTIVE}))
-    return _Found(await tasks.upcoming(principal, PAGE_SIZE), await tasks.count(principal, active), None)
+    return _Found(await tasks.upcoming(reader, PAGE_SIZE), await tasks.count(reader, active), None)
 
 
 def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
     by_next = request.request.query_params.get("sort") == "next"
     query = {} if text == DEFAULT_QUERY else {"q": text}
+    is_system, viewer = _is_system(request), request.viewer
+    if is_system:
+        query["system"] = "1"
     after = request.request.query_params.get("after")
     return {
         "page": "tasks",
@@ -113,6 +122,8 @@ def _data(request: PageRequest, text: str, found: _Found) -> dict[str, Any]:
         "views": (),
         "q": text,
         "by_next": by_next,
+        "is_system": is_system,
+        "can_act": (viewer.can_run or viewer.can_write) and not is_system,
         "is_filtered": bool(text.strip()),
         "query": {**query, **({"after": after} if after else {})},
         "after": found.after,

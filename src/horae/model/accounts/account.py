@@ -12,6 +12,7 @@ from ...choices import Language
 from ..record import Record
 from ..task import Task
 from .principal import AGENT_LABEL, AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, Quotas, Role, Scope
+from .system_owner import SYSTEM_PREFIX
 
 OWNER_KIND: Final = "owner"
 TOKEN_KIND: Final = "token"  # noqa: S105 - the kind of a record
@@ -20,7 +21,7 @@ ALL_AGENTS: Final = "*"
 """Agent name of the defaults for all agents of an owner; an agent's own settings override them."""
 OWNER_CHARACTERS: Final = 100
 AGENT_CHARACTERS: Final = 64
-RESERVED_OWNER_PREFIX: Final = "horae:"
+RESERVED_OWNER_PREFIX: Final = SYSTEM_PREFIX
 TOKEN_RETENTION: Final = timedelta(days=90)
 """Time for which a revoked or expired token is still listed."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]*")

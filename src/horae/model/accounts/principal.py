@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ...choices import Language
 from ..refusals import refuse
+from .system_owner import EVERY_OWNER, EVERY_SYSTEM_OWNER, system_owner
 
 
 class Scope(StrEnum):
@@ -115,6 +116,17 @@ class Principal(NamedTuple):
     def owner_filter(self) -> str | None:
         """Owner to which reads are restricted; None for an admin, who sees all owners."""
         return None if self.admin and self.agent is None else self.owner
+
+    @property
+    def list_scope(self) -> str:
+        """Owner whose tasks lists and counts show; for an admin all owners, without system tasks."""
+        scope = self.owner_filter
+        return EVERY_OWNER if scope is None else scope
+
+    def as_system_reader(self) -> Principal:
+        """Return the principal as a reader of lists of system tasks instead of others: its own; for an admin all."""
+        scope = EVERY_SYSTEM_OWNER if self.owner_filter is None else system_owner(self.owner)
+        return self._replace(owner=scope, admin=False, scopes=self.scopes & {Scope.READ})
 
     def require_scope(self, scope: Scope) -> None:
         """Raise `NotAllowed` if the principal lacks this scope."""

@@ -107,6 +107,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "智能体不能这样做:{what} 属于其所有者。",
             "智能体只能处理自己的任务及其运行;请联系其所有者。",
         ),
+        "system_task": RefusalEntry(
+            NotAllowed,
+            "'{name}' is a system task: Horae makes, changes and deletes it itself.",
+            "You can read it: horae show {id}. An admin may also pause, resume and run it.",
+            "“{name}”是系统任务，由 Horae 自行创建、修改和删除。",
+            "您可以查看它：horae show {id}。管理员还可以暂停、恢复和运行它。",
+        ),
+        "reserved_owner": RefusalEntry(
+            InvalidTask,
+            "'{owner}' is the name of an owner of system tasks.",
+            "Name an owner that does not begin with 'horae:'.",
+            "“{owner}”是系统任务所有者的名称。",
+            "请使用不以“horae:”开头的所有者名称。",
+        ),
         "too_many_lanes": RefusalEntry(
             TooMuch,
             "An owner may have {most} lanes, and all of them are in use.",

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL, Principal
+from ...model.accounts.system_owner import EVERY_SYSTEM_OWNER, account_of, is_system_owner, system_owner
 from ...model.lane import OWNER_LANE_PREFIX, agent_lane, owner_lane_prefix
 from ...model.task import Task
 from ...ports.store import TaskFilter
@@ -23,9 +24,24 @@ def can_see(principal: Principal, task: Task) -> bool:
     return principal.agent is None or (task.owner == principal.owner and (AGENT_LABEL, principal.agent) in task.labels)
 
 
+SYSTEM_CONTROLS: Final = frozenset({"task.pause", "task.resume", "task.run", "task.skip", "run.retry"})
+"""Actions on system tasks that an admin may take."""
+
+
+def check_system_task(principal: Principal, task: Task, action: str) -> None:
+    """Refuse a change of a system task: only Horae itself, which acts as its owner, may make it.
+
+    Its account may stop a run of it, an admin may also pause, resume and run it.
+    """
+    if not is_system_owner(task.owner) or principal.owner == task.owner or action == "run.cancel":
+        return
+    if action not in SYSTEM_CONTROLS or principal.owner_filter is not None:
+        raise refuse("system_task", name=task.name, id=task.id)
+
+
 def restrict_filter(principal: Principal, task_filter: TaskFilter) -> TaskFilter:
     """Restrict a filter to tasks that the principal may see."""
-    owner = task_filter.owner if principal.owner_filter is None else principal.owner_filter
+    owner = listed_owner(principal, task_filter.owner)
     lane = None if task_filter.lane is None else full_lane_name(principal, principal.owner, task_filter.lane)
     labels = task_filter.labels if principal.agent is None else (*task_filter.labels, (AGENT_LABEL, principal.agent))
     return task_filter._replace(owner=owner, lane=lane, labels=labels)
@@ -36,7 +52,18 @@ def is_foreign(principal: Principal, owner: str | None) -> bool:
 
     The result is then empty; it must not be taken for a query without an owner.
     """
-    return owner is not None and principal.owner_filter not in (None, owner)
+    scope = principal.owner_filter
+    if owner is None or scope is None or scope == EVERY_SYSTEM_OWNER:
+        return False
+    return owner not in (scope, account_of(scope))
+
+
+def listed_owner(principal: Principal, owner: str | None) -> str:
+    """Return the owner, or the scope of many, whose tasks a list shows; `owner` is the one that the caller names."""
+    scope = principal.owner_filter
+    if scope is None:
+        return principal.list_scope if owner is None else owner
+    return system_owner(owner) if scope == EVERY_SYSTEM_OWNER and owner is not None else scope
 
 
 def has_same_rights(current: Principal, before: Principal) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 
 from ...model.accounts.account import agent_of
 from ...model.accounts.secret_reference import secret_names
+from ...model.accounts.system_owner import account_of
 from ...model.gate import Gate
 from ...model.task import Target, Task
 from ...ports.records import Record, Records
@@ -44,8 +45,9 @@ class SecretGrants:
 
     async def check_tasks(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
-            await self.check(task.owner, agent_of(task), task.target, task.payload)
-            await self.check_gate(task.owner, agent_of(task), task.policies.gate)
+            owner = account_of(task.owner)
+            await self.check(owner, agent_of(task), task.target, task.payload)
+            await self.check_gate(owner, agent_of(task), task.policies.gate)
 
     async def check_gate(self, owner: str, agent: str | None, gate: object) -> None:
         """Refuse a gate that references a secret which this agent was not granted."""

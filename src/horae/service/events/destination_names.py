@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import Refusal
+from ...model.accounts.system_owner import account_of
 from ...model.events.destination import DESTINATION_KIND, destination_key, is_destination_name
 from ...model.policy import Notify
 from ...ports.records import Records
@@ -16,6 +17,7 @@ MAX_DESTINATIONS: Final = 20
 
 async def check_destinations(records: Records, owner: str, notify: Notify | None) -> None:
     """Refuse a policy that names a destination which the owner does not have; without a policy nothing is read."""
+    owner = account_of(owner)
     for name in () if notify is None else notify.to:
         is_known = is_destination_name(name) and await records.get_record(
             DESTINATION_KIND, destination_key(owner, name), owner

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from ...clock import Clock
 from ...errors import StoreError
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import is_system_owner
 from ...model.events.event import Event, EventKind, NumberedEvent, SequencedEvent
 from ...ports.store import Feed
 from ...store_retry import StoreRetry
@@ -23,7 +24,7 @@ from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_position
 from ..runs.log_watch import LogState
 from .event_bodies import EncodedEvent, EventEncoder
-from .owner_sequence import OwnerEvents, OwnerSequence
+from .owner_sequence import OwnerEvents, OwnerSequence, event_scope
 
 POLL_SECONDS: Final = 0.05
 """Seconds between two polls while there are listeners: other processes write events, too."""
@@ -36,12 +37,15 @@ MAX_EVENTS_BEHIND: Final = 10_000
 
 
 class EventFilter(NamedTuple):
-    """Filter of events; None: all kinds, all tasks."""
+    """Filter of events; None: all kinds, all tasks. `system`: events of system tasks instead of those of all others."""
 
     kinds: frozenset[EventKind] | None = None
     task_id: str | None = None
+    system: bool = False
 
     def matches(self, event: Event) -> bool:
+        if self.task_id is None and is_system_owner(event.owner) is not self.system:
+            return False
         if self.kinds is not None and event.kind not in self.kinds:
             return False
         return self.task_id is None or event.task_id == self.task_id
@@ -268,8 +272,11 @@ class EventTail:
         listener: Listener | None = None
         try:
             await self._start_reader()
-            position, cursor = await self._find_start(principal.owner_filter, after)
-            listener = Listener(self, principal.owner_filter, event_filter, position, cursor)
+            scope = event_scope(principal)
+            if is_system_owner(principal.owner):
+                event_filter = event_filter._replace(system=True)
+            position, cursor = await self._find_start(scope, after)
+            listener = Listener(self, scope, event_filter, position, cursor)
             if after is None:
                 self.join(listener)
             yield listener

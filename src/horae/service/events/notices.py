@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
+from ...model.accounts.system_owner import account_of, is_system_owner
 from ...model.events.destination import (
     NOTICE_CHARACTERS,
     Destination,
@@ -40,6 +41,7 @@ _OCCASIONS: Final = {
 }
 _EDITS: Final = frozenset({EventKind.TASK_CREATED, EventKind.TASK_EDITED, EventKind.TASK_DELETED})
 _MAX_CACHED: Final = 10_000
+_SYSTEM_NUMBERS: Final = 1 << 44
 
 
 class NoticePlanner:
@@ -70,7 +72,7 @@ class NoticePlanner:
             by_owner.setdefault(destination.owner, []).append(destination)
         planned: list[tuple[int, Delivery]] = []
         for each in events:
-            owned = [known for known in by_owner.get(each.event.owner, ()) if each.cursor > known.since]
+            owned = [known for known in by_owner.get(account_of(each.event.owner), ()) if each.cursor > known.since]
             if owned:
                 planned += [(each.cursor, delivery) async for delivery in self._plan_event(each, owned, now)]
         return planned
@@ -98,7 +100,7 @@ class NoticePlanner:
         notice = Notice(occasion, task.name, event.task_id, event.run_id, event.at, _text(task, occasion, event, run))
         for destination in receivers:
             yield Delivery(
-                delivery_id(event.at, sequenced.sequence),
+                delivery_id(event.at, _number(sequenced)),
                 destination.id,
                 destination.owner,
                 f"evt_{sequenced.sequence}",
@@ -113,6 +115,11 @@ class NoticePlanner:
         self._silent[task_id] = None
         if len(self._silent) > _MAX_CACHED:
             self._silent.popitem(last=False)
+
+
+def _number(sequenced: SequencedEvent) -> int:
+    """Return the number of an event within its account: those of system tasks are counted apart, in a range of their own."""
+    return sequenced.sequence + (_SYSTEM_NUMBERS if is_system_owner(sequenced.event.owner) else 0)
 
 
 def _can_notify(task: Task) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import EVERY_SYSTEM_OWNER, is_system_owner
 from ...model.events.event import Event, NumberedEvent, SequencedEvent
 from ...ports.store import Feed
 from ..accounts.rights import refuse_agent
@@ -118,10 +119,12 @@ class OwnerEvents:
         self._readings: _Cache[int, OwnerSequence] = _Cache(_MAX_CACHED // 32)
         """Readings of admins, by the position where each continues."""
 
-    async def after(self, scope: str | None, cursor: int, limit: int) -> tuple[SequencedEvent, ...]:
-        """Return the next events after a cursor, oldest first."""
+    async def after(
+        self, scope: str | None, cursor: int, limit: int, is_wanted: Callable[[Event], bool] = _any
+    ) -> tuple[SequencedEvent, ...]:
+        """Return the next events after a cursor, oldest first; `is_wanted` leaves out events for an admin."""
         if scope is None:
-            return await self._after_position(cursor, limit)
+            return await self._after_position(cursor, limit, is_wanted)
         position, count = await self.locate(scope, cursor)
         events = await self._feed.events(position, limit, scope)
         sequenced = tuple(SequencedEvent(number, number, each.event) for number, each in enumerate(events, count + 1))
@@ -129,12 +132,19 @@ class OwnerEvents:
             self._mark(scope, (sequenced[-1].cursor, events[-1].number))
         return sequenced
 
-    async def _after_position(self, position: int, limit: int) -> tuple[SequencedEvent, ...]:
-        events = await self._feed.events(position, limit)
+    async def _after_position(
+        self, position: int, limit: int, is_wanted: Callable[[Event], bool]
+    ) -> tuple[SequencedEvent, ...]:
         reading = self._readings.get(position) or OwnerSequence(self._feed)
-        sequenced = await reading.number(events, position)
-        if events:
-            self._readings.put(events[-1].number, reading)
+        sequenced: tuple[SequencedEvent, ...] = ()
+        while (size := limit - len(sequenced)) > 0:
+            events = await self._feed.events(position, size)
+            sequenced += await reading.number(events, position, is_wanted)
+            if events:
+                position = events[-1].number
+                self._readings.put(position, reading)
+            if len(events) < size:
+                break
         return sequenced
 
     async def locate(self, owner: str, count: int) -> tuple[int, int]:
@@ -208,6 +218,11 @@ class OwnerEvents:
         return Gap(cursor, removed) if 0 < cursor < removed else None
 
 
+def event_scope(principal: Principal) -> str | None:
+    """Return the owner whose events the principal reads; None for readers of the whole log, who use its positions."""
+    return None if principal.owner == EVERY_SYSTEM_OWNER else principal.owner_filter
+
+
 class Events:
     """Reads of the event log by cursor: a reader that resumes misses no event, and an owner sees only its own."""
 
@@ -222,17 +237,20 @@ class Events:
         _check(principal)
         check_page(None, limit)
         check_position("after", number)
-        return await self.log.after(principal.owner_filter, number, limit)
+        is_system = is_system_owner(principal.owner)
+        return await self.log.after(
+            event_scope(principal), number, limit, lambda event: is_system_owner(event.owner) is is_system
+        )
 
     async def last(self, principal: Principal) -> int:
         """Return the cursor after which only new events follow."""
         _check(principal)
-        return await self.log.last(principal.owner_filter)
+        return await self.log.last(event_scope(principal))
 
     async def gap(self, principal: Principal, number: int) -> Gap | None:
         """Return a gap if events after that cursor may have been removed, or the cursor was never issued; else None."""
         _check(principal)
-        return await self.log.gap(principal.owner_filter, number)
+        return await self.log.gap(event_scope(principal), number)
 
 
 def _check(principal: Principal) -> None:

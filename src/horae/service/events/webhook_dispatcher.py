@@ -17,7 +17,9 @@ from typing import Final, NamedTuple, TypeVar
 from ...clock import Clock
 from ...errors import StoreError
 from ...model.accounts.account import OWNER_KIND, owner_from
+from ...model.accounts.system_owner import account_of
 from ...model.events.destination import DESTINATION_KIND, Destination, destination_from
+from ...model.events.event import Event
 from ...model.events.webhook import WEBHOOK_KIND, Delivery, Webhook, delivery_id, new_delivery_writes, webhook_from
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
@@ -169,8 +171,13 @@ class WebhookDispatcher:
         if not events:
             return False
         webhook_owners = {each.owner for each in webhooks}
-        owners = webhook_owners | {each.owner for each in destinations}
-        wanted = await self._sequence.number(events, cursor.number, lambda event: event.owner in owners)
+        notified = {each.owner for each in destinations}
+
+        def is_wanted(event: Event) -> bool:
+            # Webhooks get no events of system tasks; the messages that such a task asks for go to its account.
+            return event.owner in webhook_owners or account_of(event.owner) in notified
+
+        wanted = await self._sequence.number(events, cursor.number, is_wanted)
         encoded = await self._encoder.encode([each for each in wanted if each.event.owner in webhook_owners])
         planned = [(each.position, delivery) for each in encoded for delivery in self._make_deliveries(each, webhooks)]
         self._notices.continue_from(cursor.number, events[-1].number)

@@ -25,6 +25,7 @@ from ...lifecycle.explain_chain import explain_unstarted, newest_is_row, with_pr
 from ...lifecycle.explain_lane import parked_entry
 from ...model.accounts.account import OWNER_KIND, Owner, owner_from
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import account_of
 from ...model.change import Facts
 from ...model.entry import CONTROL_KINDS, EntryState
 from ...model.pauses import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
@@ -163,7 +164,7 @@ class Explanations:
             wait = await load_lane_wait(self._book, principal, facts, parked)
             explanation = with_lane(facts, explanation, wait)
         if needs_quota(explanation):
-            explanation = await self._with_quota(explanation, facts.task.owner, now)
+            explanation = await self._with_quota(explanation, account_of(facts.task.owner), now)
         if isinstance(facts.task.schedule, After):
             explanation = await self._along_chain(facts, explanation, now if at is None else instant)
         if at is None:
@@ -200,8 +201,12 @@ class Explanations:
         if _is_orphaned(why.facts):
             return why._replace(missing=missing)
         explanation = why.explanation
-        is_waiting = explanation.verdict is Verdict.WAITING and is_waiting_for_node(why.facts, explanation.verdict)
-        # The warning that follows names what such an entry waits for.
+        is_waiting = (
+            explanation.verdict is Verdict.WAITING
+            and is_waiting_for_node(why.facts, explanation.verdict)
+            and not why.facts.task.policies.where
+        )
+        # The warning that follows names what such an entry waits for, except the labels.
         before, before_zh = (
             ("It is due and waits.", "它已到期，正在等待。")
             if is_waiting

@@ -6,6 +6,7 @@ import json
 
 from ...errors import Refusal
 from ...model.accounts.account import OWNER_KIND, agent_of, is_blocked, is_owner_name, owner_from
+from ...model.accounts.system_owner import account_of
 from ...model.outcome import Failed, Outcome, Skipped
 from ...model.reason import Reason, describe_reason
 from ...model.run_input import RunInput
@@ -28,22 +29,22 @@ class FireRights:
 
         Tasks that no agent made always may. An input of an agent is not part of what a person approved.
         """
-        agent = agent_of(task)
+        agent, owner = agent_of(task), account_of(task.owner)
         if agent is None:
             return None
         if self._policy.awaits_approval(task):
             return Skipped(describe_reason(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
-        if await self._is_revoked(task.owner, agent):
+        if await self._is_revoked(owner, agent):
             return Skipped(describe_reason(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
         if given is not None and given.agent is not None and self._policy.needs_approval(task):
             return _not_called(refuse("input_not_approved", id=task.id))
         payload = task.payload if given is None else given.payload_for(task.payload)
-        missing = await self._grants.missing(task.owner, agent, task.target, payload)
+        missing = await self._grants.missing(owner, agent, task.target, payload)
         gate = gate_target(task.policies)
         if missing is None and gate is not None:
-            missing = await self._grants.missing(task.owner, agent, gate, "{}")
+            missing = await self._grants.missing(owner, agent, gate, "{}")
         if missing is not None:
-            return _not_called(refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner))
+            return _not_called(refuse("secret_not_granted", agent=agent, name=missing, owner=owner))
         return None
 
     async def _is_revoked(self, owner: str, agent: str) -> bool:

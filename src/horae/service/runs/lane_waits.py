@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ...lifecycle.explain_lane import LaneWait, soonest
+from ...lifecycle.explain_lane import LaneWait, earliest_start, soonest
 from ...lifecycle.lane_order import turn_order
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
@@ -27,7 +27,7 @@ async def load_lane_wait(store: FullStore, principal: Principal, facts: Facts, e
     line = await store.lane_line(lane)
     order = [(each.task_id, each.slot) for each in turn_order(line.waiters, line.last_owner)]
     key = (entry.task_id, entry.slot)
-    is_found = key in order
+    ahead = order.index(key) if key in order else len(order)
     deadlines = [await _deadline(store, run) for run in holders]
     return LaneWait(
         lane,
@@ -35,10 +35,11 @@ async def load_lane_wait(store: FullStore, principal: Principal, facts: Facts, e
         use.used,
         visible,
         max(0, use.used - len(visible)),
-        order.index(key) if is_found else len(order),
+        ahead,
         # Entries that were not read may be ahead of it, by turns of their owners.
         line.more,
         soonest(deadlines),
+        earliest_start(use.rate, use.next_start, ahead),
     )
 
 

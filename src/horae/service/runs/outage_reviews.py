@@ -79,7 +79,7 @@ class OutageReviews:
         seen = await self._store.get_record(_SEEN_KIND, principal.owner, principal.owner)
         if seen is not None and datetime.fromisoformat(json.loads(seen.body)["until"]) >= outage.until:
             return None
-        return await self._cached_review(outage, principal.owner_filter)
+        return await self._cached_review(outage, principal.list_scope)
 
     async def dismiss(self, principal: Principal, until: datetime) -> None:
         """Do not review outages that ended at this instant or before any more, for the caller's owner."""
@@ -106,7 +106,7 @@ class OutageReviews:
         for run in rows:
             if run.state is RunState.SKIPPED and run.reason in _NOT_MADE_UP:
                 by_task.setdefault(run.task_id, []).append(run)
-        names = await self._store.task_names(list(by_task)[:_MAX_REVIEWED], owner)
+        names = await self._store.task_names(list(by_task)[:_MAX_REVIEWED], None)
         missed = [_missed_task(names[task_id], runs) for task_id, runs in by_task.items() if task_id in names]
         is_partial = len(rows) >= _REVIEW_PAGES * MAX_PAGE_SIZE or len(by_task) > _MAX_REVIEWED
         return OutageReview(outage, count_occurrences(rows), tuple(missed), is_partial)

@@ -138,7 +138,8 @@ class Overviews:
         """Return the current overview, with a fixed number of indexed reads. Only an admin sees lanes and nodes."""
         refuse_agent(principal, "overviews")
         principal.require_scope(Scope.READ)
-        book, scope, now = self._book, principal.owner_filter, self._clock.now()
+        book, scope, now = self._book, principal.list_scope, self._clock.now()
+        is_admin = principal.owner_filter is None
         hour = hour_of(now)
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
         upcoming = await book.upcoming(scope, _MAX_SHOWN)
@@ -163,11 +164,11 @@ class Overviews:
             running.items,
             upcoming,
             needs,
-            await book.lanes() if scope is None else (),
-            nodes if scope is None else (),
+            await book.lanes() if is_admin else (),
+            nodes if is_admin else (),
             any(now - node.renewed <= lease for node in nodes),
             await load_settlement_delay(book, scope, now),
-            await load_clock_steps(book, now) if scope is None else (),
+            await load_clock_steps(book, now) if is_admin else (),
             summarize_hours(counts, range(hour - _HOURS, hour + 1), ON_TIME_LIMIT),
             await self._load_details(running.items),
             None if self._outage_reviews is None else await self._outage_reviews.latest(principal),
@@ -192,7 +193,7 @@ class Overviews:
         hours = range(hour_of(since), hour_of(until - _MICROSECOND) + 1)
         if not 1 <= len(hours) <= _MAX_HOURS:
             raise refuse("bad_period", since=since.isoformat(), until=until.isoformat(), most=f"{_MAX_HOURS}h")
-        return summarize_hours(await self._book.counts(principal.owner_filter, hours), hours, ON_TIME_LIMIT)
+        return summarize_hours(await self._book.counts(principal.list_scope, hours), hours, ON_TIME_LIMIT)
 
     async def _load_tasks(
         self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int

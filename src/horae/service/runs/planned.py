@@ -240,11 +240,11 @@ class PlannedRuns:
         return found
 
 
-def _check_rights(principal: Principal) -> str | None:
-    """Return the owner whose tasks the principal sees; None for all."""
+def _check_rights(principal: Principal) -> str:
+    """Return the owner whose tasks the principal sees, or the scope of all owners."""
     refuse_agent(principal, "planned runs")
     principal.require_scope(Scope.READ)
-    return principal.owner_filter
+    return principal.list_scope
 
 
 def _check_span(since: datetime, until: datetime) -> None:

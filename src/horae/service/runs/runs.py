@@ -26,7 +26,7 @@ from ...ports.journal import Journal, NumberedLine
 from ...ports.store import RunFilter
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
-from ..accounts.rights import can_see, is_foreign
+from ..accounts.rights import can_see, is_foreign, listed_owner
 from ..query.argument_checks import check_filter, check_id, check_page, check_position
 from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import AuditAction, TaskWriter
@@ -84,7 +84,8 @@ class Runs:
         check_filter(run_filter)
         if is_foreign(principal, run_filter.owner):
             return Page(())
-        visible = run_filter if principal.owner_filter is None else run_filter._replace(owner=principal.owner_filter)
+        is_of_task = principal.owner_filter is None and run_filter.task_id is not None
+        visible = run_filter if is_of_task else run_filter._replace(owner=listed_owner(principal, run_filter.owner))
         if visible.task_id is not None:
             visible = visible._replace(task_id=await resolve_task(self._store, principal, visible.task_id))
         try:

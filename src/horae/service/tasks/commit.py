@@ -14,7 +14,7 @@ from ...model.task import NEW_TASK_STATUS, Task, TaskState, TaskStatus
 from ...ports.store import Book
 from ...schedule import to_json
 from ..accounts.audit import Audit, changed_values
-from ..accounts.rights import can_see
+from ..accounts.rights import can_see, check_system_task
 from ..query.argument_checks import check_id
 from ..query.id_prefix import resolve_task
 from .quotas import definition_bytes
@@ -90,6 +90,7 @@ class TaskWriter:
                 nonlocal is_deletion
                 if not can_see(principal, facts.task):
                     raise refuse("no_such_task", id=task_id)
+                check_system_task(principal, facts.task, action.action)
                 self._condition(facts)
                 change = decide(facts)
                 change = _attach(change, self._attach(facts, change))

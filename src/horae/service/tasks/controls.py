@@ -25,7 +25,7 @@ from ...model.task import Pause, PauseCause, TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import RunFilter
 from ..accounts.refusals import refuse
-from ..accounts.rights import refuse_agent
+from ..accounts.rights import check_system_task, refuse_agent
 from ..accounts.secret_grants import SecretGrants
 from ..events.destination_names import check_destinations
 from ..query.id_prefix import resolve_run, resolve_task
@@ -106,7 +106,9 @@ class TaskControls(TaskLookup):
             return change
 
         if dry_run:
-            decide(await self.get(principal, task_id))
+            facts = await self.get(principal, task_id)
+            check_system_task(principal, facts.task, "task.edit")
+            decide(facts)
         else:
             await self._change(principal, task_id, decide, AuditAction("task.edit", changed_fields))
         return results[0]

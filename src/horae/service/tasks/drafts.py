@@ -13,6 +13,7 @@ from ...errors import Refusal
 from ...lifecycle import control, edit
 from ...lifecycle.plan import Draft, build_task, plan
 from ...model.accounts.principal import NO_QUOTAS, Principal
+from ...model.accounts.system_owner import is_system_owner
 from ...model.change import Change, Facts
 from ...model.field_checks import check_text
 from ...model.ids import ENTROPY_BYTES, ascending_ids, make_id
@@ -23,6 +24,7 @@ from ...model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ...model.task import Target, Task, TaskState
 from ...schedule import Schedule
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
+from ..accounts.refusals import refuse as refuse_account
 from ..accounts.rights import TaskLanes, task_labels, task_lanes
 from .edits import Edits, Keep, apply_edits
 from .quotas import check_task
@@ -239,6 +241,8 @@ class TaskDrafts:
         owner = principal.owner if request.owner is None else request.owner
         if owner != principal.owner and principal.owner_filter is not None:
             raise refuse("foreign_owner", owner=owner)
+        if is_system_owner(owner) and owner != principal.owner:
+            raise refuse_account("reserved_owner", owner=owner)
         if request.past is not None and principal.owner_filter is not None and not request.trusted_past:
             raise refuse("past_not_allowed")
         # Owner and key are used for lookups before the other fields are checked.

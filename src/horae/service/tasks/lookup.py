@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from ...errors import NotFound
 from ...lifecycle.chain_graph import links_of
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import is_readable
 from ...model.change import Facts
 from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
 from ...model.entry import CLAIMABLE
@@ -105,7 +106,7 @@ class TaskLookup:
         principal.require_scope(Scope.READ)
         check_page(None, limit)
         if principal.agent is None:
-            return await self._book.upcoming(principal.owner_filter, limit)
+            return await self._book.upcoming(principal.list_scope, limit)
         # An agent has few tasks, so they are read and sorted here.
         page = await self._book.tasks(restrict_filter(principal, _ACTIVE_TASKS), None, MAX_PAGE_SIZE)
         scheduled = [facts for facts in page.items if first_due(facts) is not None]
@@ -255,7 +256,7 @@ class TaskLookup:
 def _visible_ids(principal: Principal, listed: Sequence[Facts]) -> list[str]:
     owner = principal.owner_filter
     tasks = (each.task for each in listed)
-    return [task.id for task in tasks if owner in (None, task.owner) and can_see(principal, task)]
+    return [task.id for task in tasks if is_readable(owner, task.owner) and can_see(principal, task)]
 
 
 def first_due(facts: Facts) -> datetime | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...model.counts import (
-    ALL_OWNERS,
     NO_HOUR,
     OUTCOME_PREFIX,
     OUTCOME_RETAINED_HOURS,
     RETAINED_HOURS,
     Counts,
+    total_owner,
 )
 from .table import Table, Transaction
 
@@ -22,7 +22,7 @@ class Counters(Table[tuple[str, int, str], int]):
 
     def add(self, owner: str, added: Iterable[tuple[int, str, int]]) -> None:
         for hour, name, number in added:
-            for counter_owner in (owner, ALL_OWNERS):
+            for counter_owner in (owner, total_owner(owner)):
                 key = counter_owner, hour, name
                 self.write(key, (self.get(key) or 0) + number)
             if hour > self._newest_hour:

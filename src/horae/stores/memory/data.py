@@ -9,12 +9,13 @@ from datetime import datetime
 from ...errors import StoreError
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
 from ...lifecycle.rate import keep_last_starts, next_start, record_starts, starts_left
+from ...model.accounts.system_owner import is_readable
 from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.gate import GATE_STATE_KIND
 from ...model.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
-from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
 from ...model.rate import Rate, StartsAt
 from ...model.reason import Reason
 from ...model.record import RecordWrite
@@ -150,6 +151,12 @@ class Data:
             self.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
             self.lane_turns.write(lane, entry.owner)
 
+    def drop_unused_lane_turns(self) -> None:
+        """Forget the last owner of each lane that has no run and no entry that waits."""
+        for lane in tuple(self.lane_turns.all_keys()):
+            if not self.slots_in_use(lane) and not self.entries.has_parked(lane) and not self.entries.offered(lane):
+                self.lane_turns.write(lane, None)
+
     def next_due(self) -> datetime | None:
         """Return the head of the agenda: the earliest due entry, or wake-up of a lane."""
         heads = [self.entries.next_due(), min(self.lane_wakeups, default=None)]
@@ -162,15 +169,9 @@ class Data:
             with self.claim_transaction(now):
                 self._freed_lanes.update(due)
 
-    def drop_unused_lane_turns(self) -> None:
-        """Forget the last owner of each lane that has no run and no entry that waits."""
-        for lane in tuple(self.lane_turns.all_keys()):
-            if not self.slots_in_use(lane) and not self.entries.has_parked(lane) and not self.entries.offered(lane):
-                self.lane_turns.write(lane, None)
-
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
-        if task is None or owner not in (None, task.owner):
+        if task is None or not is_readable(owner, task.owner):
             return None
         return Facts(
             task,
@@ -178,7 +179,7 @@ class Data:
             self.entries.of_task(task_id),
             self.runs.live(task_id),
             self._lane_uses(task) if lanes else (),
-            self.blocked_owners.get(task.owner) or self.blocked_owners.get(blocked_lane_name(task.owner, task.lane)),
+            block_reason(task.owner, task.lane, self.blocked_owners.get),
         )
 
     def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:

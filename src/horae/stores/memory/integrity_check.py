@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...model.counts import ALL_OWNERS, STATE_PREFIX
+from ...model.counts import STATE_PREFIX, total_owner
 from ...model.task import TaskState
 from ...schedule import After
 from ..chain_check import contradicting_links, describe_link, find_row_problems
@@ -97,7 +97,7 @@ def _check_counters(data: Data) -> Iterator[str]:
         status = data.statuses.get(task.id)
         if status is not None:
             expected[task.owner, STATE_PREFIX + status.state] += 1
-            expected[ALL_OWNERS, STATE_PREFIX + status.state] += 1
+            expected[total_owner(task.owner), STATE_PREFIX + status.state] += 1
     counters = Counter(
         {
             (owner, name): data.counters[owner, hour, name]

@@ -8,9 +8,10 @@ from itertools import islice, takewhile
 from typing import TypeVar
 
 from ...errors import StoreError
+from ...model.accounts.system_owner import is_listed, is_readable, is_scope
 from ...model.chain_row import ChainRow
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import ALL_OWNERS, Counts
+from ...model.counts import Counts, counters_key
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
 from ...model.lane import MAX_LANE_LIMIT, LaneLine, LaneQueue, LaneUse, LaneWaiter
@@ -88,7 +89,8 @@ class MemoryBook:
     def _matching(self, task_filter: TaskFilter, start: tuple[int, str] | None) -> Iterator[Facts]:
         order = self._data.numbers.order
         if task_filter.labels:
-            order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
+            owner = None if is_scope(task_filter.owner) else task_filter.owner
+            order = self._data.tasks.labels.tasks_with_rarest(owner, task_filter.labels)
         ids = (each for _, each in order.ascending(start))
         all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
         return (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
@@ -96,7 +98,7 @@ class MemoryBook:
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:
             run = self._data.runs.get(run_id)
-            return run if run is not None and owner in (None, run.owner) else None
+            return run if run is not None and is_readable(owner, run.owner) else None
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         with self._data.lock:
@@ -119,7 +121,7 @@ class MemoryBook:
         with self._data.lock:
             tasks = self._data.tasks
             matches = takewhile(lambda each: each.startswith(prefix), tasks.order.ascending_from(prefix))
-            return tuple(islice((each for each in matches if owner in (None, tasks[each].owner)), limit))
+            return tuple(islice((each for each in matches if is_readable(owner, tasks[each].owner)), limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
@@ -127,11 +129,11 @@ class MemoryBook:
             matches = list(takewhile(lambda each: each.startswith(prefix), runs.strays.ascending_from(prefix)))
             if instants is not None:
                 matches += (each for each in runs.planned_between(*instants) if each.startswith(prefix))
-            return tuple(sorted(islice((each for each in matches if owner in (None, runs[each].owner)), limit)))
+            return tuple(sorted(islice((each for each in matches if is_readable(owner, runs[each].owner)), limit)))
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
-            entries = (each for each in self._data.entries if owner in (None, each.owner) and each.state in CLAIMABLE)
+            entries = (each for each in self._data.entries if is_listed(owner, each.owner) and each.state in CLAIMABLE)
             ids = dict.fromkeys(each.task_id for each in sorted(entries, key=lambda each: (each.due, each.task_id)))
             all_facts = (self._data.facts(task_id, lanes=False) for task_id in islice(ids, min(limit, MAX_PAGE_SIZE)))
             return tuple(facts for facts in all_facts if facts is not None)
@@ -162,11 +164,11 @@ class MemoryBook:
     async def task_names(self, task_ids: Sequence[str], owner: str | None) -> dict[str, str]:
         with self._data.lock:
             tasks = (self._data.tasks.get(each) for each in task_ids)
-            return {task.id: task.name for task in tasks if task is not None and owner in (None, task.owner)}
+            return {task.id: task.name for task in tasks if task is not None and is_readable(owner, task.owner)}
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:
-            return self._data.counters.for_owner(ALL_OWNERS if owner is None else owner, frozenset(hours))
+            return self._data.counters.for_owner(counters_key(owner), frozenset(hours))
 
     async def output_bytes(self, owner: str) -> int:
         with self._data.lock:
@@ -179,7 +181,7 @@ class MemoryBook:
 
     async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         with self._data.lock:
-            entries = [each for each in self._data.entries if owner in (None, each.owner)]
+            entries = [each for each in self._data.entries if is_listed(owner, each.owner)]
             parked = [is_route(each.lane) for each in entries if each.state is EntryState.PARKED]
             due = [is_queue(each.lane) for each in entries if each.state in CLAIMABLE and each.due <= now]
             counted = (len(due) - sum(due), len(parked) - sum(parked), sum(parked) + sum(due))
@@ -187,7 +189,7 @@ class MemoryBook:
 
     async def stranded(self, owner: str | None, now: datetime, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
-            entries = [each for each in self._data.entries if owner in (None, each.owner) and is_route(each.lane)]
+            entries = [each for each in self._data.entries if is_listed(owner, each.owner) and is_route(each.lane)]
             ids = {each.task_id for each in entries if each.state is EntryState.PARKED or each.due <= now}
             ordered = sorted(ids, key=lambda each: self._data.numbers[each])
             all_facts = (self._data.facts(task_id, lanes=False) for task_id in ordered[: min(limit, MAX_PAGE_SIZE)])
@@ -270,7 +272,7 @@ class MemoryBook:
 def _task_matches(facts: Facts, task_filter: TaskFilter) -> bool:
     task = facts.task
     return (
-        task_filter.owner in (None, task.owner)
+        is_listed(task_filter.owner, task.owner)
         and (task_filter.states is None or facts.status.state in task_filter.states)
         and task_filter.name in (None, task.name)
         and task_filter.lane in (None, task.lane)
@@ -296,7 +298,7 @@ def _lower_ascii(text: str) -> str:
 def _run_matches(run: Run, run_filter: RunFilter) -> bool:
     first, last = _planned_range(run)
     return (
-        run_filter.owner in (None, run.owner)
+        (is_listed if run_filter.task_id is None else is_readable)(run_filter.owner, run.owner)
         and (run_filter.states is None or run.state in run_filter.states)
         and (run_filter.since is None or last >= run_filter.since)
         and (run_filter.until is None or first <= run_filter.until)

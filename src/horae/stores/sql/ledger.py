@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from ...model.accounts.system_owner import account_of, is_readable, is_scope
 from ...model.change import Facts
 from ...model.ids import to_microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.route import PARKING_PREFIXES
@@ -52,7 +53,11 @@ async def read_upcoming(connection: Statements, cache: TaskCache, owner: str | N
 
 
 async def _read_soonest(connection: Statements, owner: str | None, max_rows: int) -> list[Row]:
-    if owner is not None and not await _is_large_owner(connection, owner, max_rows, rows_per_task=1):
+    if (
+        owner is not None
+        and not is_scope(owner)
+        and not await _is_large_owner(connection, owner, max_rows, rows_per_task=1)
+    ):
         return await connection.query("upcoming_of_owner", owner, max_rows)
     return await connection.query("upcoming", owner, max_rows)
 
@@ -141,14 +146,15 @@ async def _load_facts(connection: Statements, cache: TaskCache, tasks: Sequence[
 
 
 def _blockable_names(task: Task) -> list[str]:
-    return [task.owner] if task.lane is None else [task.owner, task.lane]
+    account = account_of(task.owner)
+    return [account] if task.lane is None else [account, task.lane]
 
 
 def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | None]) -> Facts:
     known = loaded.tasks[number]
     entries = loaded.entries.get(number, ())
     task = known.task
-    reason = blocked.get(task.owner) or blocked.get(blocked_lane_name(task.owner, task.lane))
+    reason = block_reason(task.owner, task.lane, blocked.get)
     return Facts(task, known.status, entries, known.live, block_reason=reason)
 
 
@@ -169,7 +175,11 @@ async def read_runs(connection: Statements, run_filter: RunFilter, after: str | 
         if wanted.begins_after_period:
             rows += await connection.query("runs_page_of_spans", *_page_values(wanted), run_filter.task_id)
         rows += await _read_ended_runs(connection, run_filter, wanted.size, _page_values(wanted.within_period))
-    return wanted.page(sorted(map(decode_listed_run, rows), key=newest_key, reverse=True))
+    runs = [decode_listed_run(row) for row in rows]
+    if run_filter.task_id is not None:
+        # All runs of a task have one owner; an account may read those of its system tasks by the id of the task.
+        runs = [run for run in runs if is_readable(run_filter.owner, run.owner)]
+    return wanted.page(sorted(runs, key=newest_key, reverse=True))
 
 
 def _page_values(page: RunPage) -> tuple[Any, ...]:
@@ -182,7 +192,8 @@ async def _read_ended_runs(
     """Read a page of ended runs by the index that needs the fewest rows."""
     if run_filter.task_id is not None:
         return await connection.query("runs_page_of_task", *values, run_filter.task_id)
-    if run_filter.owner is not None and not await _is_large_owner(connection, run_filter.owner, size, ROWS_PER_TASK):
+    owner = run_filter.owner
+    if owner is not None and not is_scope(owner) and not await _is_large_owner(connection, owner, size, ROWS_PER_TASK):
         return await connection.query("runs_page_of_owner", *values)
     if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
         return await connection.query("runs_page", *values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from ...model.accounts.system_owner import account_of
 from ...model.change import Facts
 from ...model.entry import Entry, EntryState
 from ...model.idle import IDLE_RUNS_KIND
@@ -148,7 +149,7 @@ class LaneState(LaneCounts):
 
     async def read(self, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False) -> None:
         """Read and lock the lanes of these tasks and the given ones. `alone`: no owner has a limit or is blocked."""
-        self._lane_of_owner = {task.owner: None for task in tasks}
+        self._lane_of_owner = {account_of(task.owner): None for task in tasks}
         task_lanes = {lane for task in tasks if task.lane is not None for lane in task.lanes}
         needed = task_lanes.union(lanes)
         if not alone and self._lane_of_owner:

@@ -8,8 +8,9 @@ from typing import Final
 
 from ...clock import Clock
 from ...errors import Conflict, StoreError
+from ...model.accounts.system_owner import is_readable
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, hour_of
+from ...model.counts import OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, counters_key, hour_of
 from ...model.lane import LaneLine, LaneWaiter
 from ...model.page import Page
 from ...model.rate import RateChange
@@ -63,7 +64,7 @@ class SQLBook(SQLAdministration, SQLChainQueries):
             if found is None:
                 return None
             number, task_owner = found
-            if owner not in (None, task_owner):
+            if not is_readable(owner, task_owner):
                 return None
             decided = await self._decide(connection, number, decide)
             if decided is None:
@@ -145,7 +146,7 @@ class SQLBook(SQLAdministration, SQLChainQueries):
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._database.read(lambda connection: read_run(connection, run_id))
-        return run if run is not None and owner in (None, run.owner) else None
+        return run if run is not None and is_readable(owner, run.owner) else None
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._database.read(lambda connection: read_runs(connection, run_filter, after, limit))
@@ -174,10 +175,8 @@ class SQLBook(SQLAdministration, SQLChainQueries):
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(self._clock.now())
-        rows = await self._database.query(
-            "counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS
-        )
+        key, this_hour = counters_key(owner), hour_of(self._clock.now())
+        rows = await self._database.query("counts", list(hours), key, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def stranded(self, owner: str | None, now: datetime, limit: int = 20) -> tuple[Facts, ...]:
@@ -276,6 +275,6 @@ async def _read_task_facts(
     connection: Statements, cache: TaskCache, statement: str, values: list[str], owner: str | None
 ) -> Facts | None:
     for task in map(TaskVersion._make, await connection.query(statement, *values)):
-        if owner in (None, task.owner):
+        if is_readable(owner, task.owner):
             return await read_task_with_lanes(connection, cache, task.number, task.version)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...model.accounts.system_owner import EVERY_SYSTEM_OWNER, is_scope
 from ...model.counts import STATE_PREFIX
 from ...model.page import MAX_PAGE_SIZE
 from ...model.task import TaskState
@@ -57,7 +58,7 @@ async def read_task_rows(connection: Statements, task_filter: TaskFilter, after:
     if task_filter.labels:
         label, count = await _find_rarest_label(connection, task_filter, must_count=by_state)
         if not by_state or count < _COUNT_LIMIT:
-            statement = "tasks_page_of_label" if task_filter.owner is None else "tasks_page_of_label_and_owner"
+            statement = "tasks_page_of_label" if is_scope(task_filter.owner) else "tasks_page_of_label_and_owner"
             return await connection.query(statement, *values, label)
     if by_state:
         return await _read_by_state(connection, task_filter, values, limit)
@@ -66,7 +67,7 @@ async def read_task_rows(connection: Statements, task_filter: TaskFilter, after:
 
 async def _has_few_tasks(connection: Statements, task_filter: TaskFilter) -> bool:
     """Return whether the filter has an owner whose tasks are few enough to read all of them."""
-    if task_filter.owner is None:
+    if is_scope(task_filter.owner):
         return False
     ((owner_tasks, _),) = await connection.query("tasks_of_owner_and_all", task_filter.owner)
     return bool(owner_tasks <= MAX_PAGE_SIZE)
@@ -79,9 +80,11 @@ async def _choose_statement(connection: Statements, task_filter: TaskFilter) -> 
         return "tasks_page_of_lane"
     if task_filter.text is not None and await _is_index_of_names_shorter(connection, owner):
         return "tasks_page_of_text"
-    if kind is not None and (owner is None or await _is_rare_kind(connection, kind)):
+    if kind is not None and (is_scope(owner) or await _is_rare_kind(connection, kind)):
         return "tasks_page_of_kind"
-    return "tasks_page" if owner is None else "tasks_page_of_owner"
+    if owner == EVERY_SYSTEM_OWNER:
+        return "tasks_page_of_system"
+    return "tasks_page" if is_scope(owner) else "tasks_page_of_owner"
 
 
 async def _is_rare_kind(connection: Statements, kind: str) -> bool:
@@ -91,7 +94,7 @@ async def _is_rare_kind(connection: Statements, kind: str) -> bool:
 
 async def _is_index_of_names_shorter(connection: Statements, owner: str | None) -> bool:
     """Return whether all names are read sooner than the tasks of an owner, each of which costs as much as several names."""
-    if owner is None:
+    if is_scope(owner):
         return True
     ((owner_tasks, all_tasks),) = await connection.query("tasks_of_owner_and_all", owner)
     return bool(owner_tasks * _NAMES_PER_TASK > all_tasks)
@@ -102,7 +105,7 @@ async def _find_rarest_label(connection: Statements, task_filter: TaskFilter, *,
     labels = [encode(label) for label in task_filter.labels]
     if len(labels) == 1 and not must_count:
         return labels[0], 0
-    statement = "tasks_with_label" if task_filter.owner is None else "tasks_with_label_and_owner"
+    statement = "tasks_with_label" if is_scope(task_filter.owner) else "tasks_with_label_and_owner"
     counts = [
         (count, label)
         for label in labels
@@ -116,7 +119,7 @@ async def _should_read_by_state(connection: Statements, task_filter: TaskFilter)
     """Whether to read by state: all wanted states have an index, and fewer tasks are in them than the owner has."""
     if task_filter.states is None or not task_filter.states <= _STATEMENT_OF_STATE.keys():
         return False
-    if task_filter.owner is None:
+    if is_scope(task_filter.owner):
         return True
     names = [STATE_PREFIX + state for state in sorted(task_filter.states)]
     rows = await connection.query("tasks_of_owner_and_in_states", task_filter.owner, names)

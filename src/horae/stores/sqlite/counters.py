@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-from ...model.counts import ALL_OWNERS, OUTCOME_RETAINED_HOURS, RETAINED_HOURS, SWEPT_HOURS, hour_of
+from ...model.counts import OUTCOME_RETAINED_HOURS, RETAINED_HOURS, SWEPT_HOURS, hour_of, total_owner
 from ..counter_deltas import Deltas
 from .connection import BulkStatement, SqliteConnection, sql
 
@@ -20,8 +20,8 @@ def write_counters(connection: SqliteConnection, counts: Deltas) -> None:
     if not counts:
         return
     totals: defaultdict[tuple[str, int, str], int] = defaultdict(int)
-    for (_, hour, name), number in counts.items():
-        totals[ALL_OWNERS, hour, name] += number
+    for (owner, hour, name), number in counts.items():
+        totals[total_owner(owner), hour, name] += number
     rows = [value for key, number in (*counts.items(), *totals.items()) if number for value in (*key, number)]
     connection.write_rows(_ADD_TO_COUNTERS, rows)
     newest = max(hour for _, hour, _ in counts)

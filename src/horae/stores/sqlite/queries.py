@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ...model.accounts.system_owner import is_readable
 from ...model.change import Change
 from ...model.run import Run
 from ..codec.columns import decode_listed_run
@@ -44,7 +45,7 @@ class SQLiteBook(SQLBook):
         if run is None:
             # The run may be one of a million of its instant: search on a reader thread.
             run = await self._database.read(lambda connection: read_run(connection, run_id))
-        return run if run is not None and owner in (None, run.owner) else None
+        return run if run is not None and is_readable(owner, run.owner) else None
 
 
 def _prepare_write(changes: Sequence[Change]) -> Callable[[SqliteConnection], None]:

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from ...model.accounts.system_owner import account_of
 from ...model.idle import YieldReason
 from ...model.limits import LOG_LINE_CHARACTERS, to_storable
 
@@ -62,7 +63,7 @@ def run_facts_of(invocation: Invocation) -> RunFacts:
         task.id,
         run.id,
         task.name,
-        run.owner,
+        account_of(run.owner),
         invocation.key,
         invocation.trace,
         run.attempt,

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from ...model.accounts.system_owner import account_of
 from ...model.policy import Policies
 from ...model.task import Task
 from ...outgoing.exchange import Request
@@ -29,7 +30,7 @@ def build_body(payload: Any, task: Task, settings: HttpSettings) -> dict[str, An
     return {
         "text": _text(payload),
         # Owner and task id are always Horae's values, whatever the payload contains.
-        "context": _context(payload) | {"user_id": task.owner, "scheduled_task_id": task.id},
+        "context": _context(payload) | {"user_id": account_of(task.owner), "scheduled_task_id": task.id},
         "default_agent": _text_or_default(payload, "default_agent", settings.default_agent),
         "mode": _text_or_default(payload, "mode", settings.mode),
     }

@@ -151,6 +151,8 @@ WHY: Final = closed(
                     "more_ahead": BOOLEAN | {"description": "More than `ahead`: counting stopped there."},
                     "free_by": nullable(INSTANT)
                     | {"description": "A slot becomes free at the latest then; null: not known."},
+                    "not_before": nullable(INSTANT)
+                    | {"description": "The rate of the lane allows its start at the earliest then."},
                 }
             )
         )

@@ -34,7 +34,9 @@ def code() -> str:
 def test_named_statements_and_their_uses_match() -> None:
     text = code()
     shared = "\n".join(KNOWN.values())
-    assert {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared} == set()
+    assert {
+        name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared and f"{{{name} " not in shared
+    } == set()
     called = find_called_statements(text)
     assert {"lock_node", "get_record", "events", "import_lines", "metadata_page"} <= called
     assert called <= set(KNOWN)

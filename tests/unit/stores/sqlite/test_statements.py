@@ -84,7 +84,11 @@ def test_every_statement_is_used() -> None:
     folders = (ROOM, Path(str(resources.files("horae.stores.sql"))))
     code = "\n".join(file.read_text(encoding="utf-8") for folder in folders for file in folder.glob("*.py"))
     shared = "\n".join(STATEMENTS.values())
-    unused = {name for name in STATEMENTS if f'"{name}"' not in code and f"{{{name}}}" not in shared}
+    unused = {
+        name
+        for name in STATEMENTS
+        if f'"{name}"' not in code and f"{{{name}}}" not in shared and f"{{{name} " not in shared
+    }
     assert unused == set()
 
 

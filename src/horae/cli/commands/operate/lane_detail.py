@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ....model.idle import describe_yield
-from ....model.lane import MAX_LANE_LIMIT, LaneStatus
+from ....model.lane import MAX_LANE_LIMIT, LaneStatus, LaneUse
 from ....service.runs.lanes import LaneDetail, LaneRun, QueuedEntry
 from ....wire.lanes import lane_detail_json, lane_status_json
 from ...messages import messages
@@ -35,13 +35,17 @@ def _row(status: LaneStatus, now: datetime) -> list[Cell]:
     oldest = "" if status.oldest is None else exact_duration(max(now, status.oldest) - status.oldest)
     return [
         status.use.name,
-        "-" if status.use.limit >= MAX_LANE_LIMIT else str(status.use.limit),
+        _limit_text(status.use),
         str(status.use.used),
+        "-" if status.use.rate is None else str(status.use.rate),
         str(status.waiting),
         oldest,
         str(status.idle),
-        "-" if status.use.rate is None else str(status.use.rate),
     ]
+
+
+def _limit_text(use: LaneUse) -> str:
+    return "-" if use.limit >= MAX_LANE_LIMIT else str(use.limit)
 
 
 def show_lane(out: Printer, name: str) -> None:
@@ -59,7 +63,12 @@ def show_lane(out: Printer, name: str) -> None:
 
 def _show(out: Printer, detail: LaneDetail, zone: str) -> None:
     use = detail.status.use
-    out.line((StyledText(use.name, "bold"), "  ", out.translate(messages.LANE_USE, used=use.used, limit=use.limit)))
+    out.line(
+        (StyledText(use.name, "bold"), "  ", out.translate(messages.LANE_USE, used=use.used, limit=_limit_text(use)))
+    )
+    if use.rate is not None:
+        start = "" if use.next_start is None else full_time(use.next_start, zone, out.language)
+        out.row(out.translate(messages.LANE_RATE), f"{use.rate}  {start}".rstrip())
     for number, held in enumerate(detail.runs):
         out.row(out.translate(messages.LANE_RUNS) if number == 0 else "", _run_line(out, held, zone))
     if detail.others:

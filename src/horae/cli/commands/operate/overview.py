@@ -144,7 +144,7 @@ def _command_for(out: Printer, need: Need, name: str) -> StyledText:
 
 @click.command("lanes", cls=Command)
 def lanes(out: Printer) -> None:
-    """List lanes: limit, runs, entries that wait, and idle runs."""
+    """List lanes: limit, rate, runs, entries that wait, and idle runs."""
     show_lanes(out)
 
 
@@ -155,17 +155,17 @@ def lanes(out: Printer) -> None:
     type=INTEGER,
     required=False,
     metavar="[LIMIT]",
-    help="At most so many at once; 0 lets nothing start. Without it, the lane is shown.",
+    help="At most so many at once; 0 lets nothing start. Without limit and rate, the lane is shown.",
 )
 @click.option("--rate", metavar="N/PERIOD", help="At most so many starts within any period: 100/1s.")
 @click.option("--no-rate", is_flag=True, help="Remove the rate.")
 def lane(out: Printer, *, name: str, limit: int | None, rate: str | None, no_rate: bool) -> None:
-    """Show a lane and what waits in it, or set its limit or rate."""
+    """Show a lane and what waits in it, or set its limit or its rate."""
+    if rate is not None and no_rate:
+        raise refuse("bad_choice", name="rate", value=f"--rate {rate} --no-rate", allowed="--rate, --no-rate")
     if limit is None and rate is None and not no_rate:
         show_lane(out, name)
         return
-    if rate is not None and no_rate:
-        raise refuse("bad_choice", name="rate", value=f"--rate {rate} --no-rate", allowed="--rate, --no-rate")
 
     async def work(app: CommandSession) -> LaneUse:
         change = None if no_rate else "keep" if rate is None else parse_rate(rate)

@@ -41,7 +41,7 @@ from ...output.table import Fit
 from ...parameters import IntegerRange, Values, after_option, limit_option, typed_limit
 from ...run_filter import RunRequest, load_run_filter, run_filter_options
 from ...session.command_session import CommandSession, has_store, run_in_session
-from ...task_filter import optional_task_argument
+from ...task_filter import optional_task_argument, system_option
 
 _ATTEMPT_COLUMN, _ERROR_COLUMN = 5, 7
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
@@ -64,6 +64,7 @@ class Rows(NamedTuple):
 @run_filter_options
 @limit_option
 @after_option
+@system_option
 def runs(
     out: Printer,
     *,
@@ -73,6 +74,7 @@ def runs(
     filters: Values,
     limit: int,
     after: str | None,
+    system: bool,
 ) -> None:
     """List runs, newest first."""
     states = _states(state, failed=failed)
@@ -80,7 +82,7 @@ def runs(
         rows = Rows(Page(()), {}, "UTC")
     else:
         request = RunRequest(task, states, filters)
-        rows = run_in_session(out, lambda app: _rows(app, request, limit, after))
+        rows = run_in_session(out, lambda app: _rows(app, request, limit, after, system=system))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
     elif out.quiet:
@@ -90,7 +92,7 @@ def runs(
     if not rows.page.items:
         out.note(messages.NO_RUNS)
     if rows.page.after is not None:
-        options = {"task": task, "--state": state, "--failed": failed}
+        options = {"task": task, "--state": state, "--failed": failed, "--system": system}
         options |= {f"--{name}": value for name, value in filters.items()}
         note_next_page(out, "runs", {**options, "--limit": typed_limit(limit)}, rows.page.after)
 
@@ -104,8 +106,9 @@ def _states(names: Sequence[str], *, failed: bool) -> frozenset[RunState] | None
     return (chosen | FAILURES if failed else chosen) or None
 
 
-async def _rows(app: CommandSession, request: RunRequest, limit: int, after: str | None) -> Rows:
-    page = await app.service.runs.page(app.principal, await load_run_filter(app, request), after, limit)
+async def _rows(app: CommandSession, request: RunRequest, limit: int, after: str | None, *, system: bool) -> Rows:
+    reader = app.principal.as_system_reader() if system else app.principal
+    page = await app.service.runs.page(reader, await load_run_filter(app, request), after, limit)
     return Rows(page, await app.tasks_of(page.items), app.zone, app.clock.now())
 
 

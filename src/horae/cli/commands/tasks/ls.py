@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import click
 
 from ....errors import NotAllowed
+from ....model.accounts.principal import Principal
 from ....model.change import Facts
 from ....model.events.trigger_fields import reached_no_listener
 from ....model.ids import EPOCH, SHORT_TASK_DIGITS
@@ -29,7 +30,7 @@ from ...output.styled_text import Cell, StyledText, cell_text, terminal_width
 from ...output.table import STAYS, Fit, is_table
 from ...parameters import Values, after_option, limit_option, one_of, typed_limit
 from ...session.command_session import CommandSession, display_location, has_store, run_in_session
-from ...task_filter import filter_options, load_task_filter
+from ...task_filter import filter_options, load_task_filter, system_option
 from .chain_tree import predecessor_names
 
 Sort = Literal["created", "next"]
@@ -47,6 +48,8 @@ class _ListRequest(NamedTuple):
     limit: int | None
     after: str | None
     hides: bool
+    system: bool = False
+    """System tasks instead of others."""
 
 
 class TaskList(NamedTuple):
@@ -77,16 +80,21 @@ class TaskList(NamedTuple):
 @limit_option
 @after_option
 @click.option("--all", "-a", "everything", is_flag=True, help="Also what is finished, and all pages at once.")
-def ls(out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | None, everything: bool) -> None:
+@system_option
+def ls(
+    out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | None, everything: bool, system: bool
+) -> None:
     """List tasks."""
     query = load_task_filter(out, filters)
     request = _ListRequest(
-        query, sort, None if everything else limit, after, hides=not everything and query.states is None
+        query, sort, None if everything else limit, after, not everything and query.states is None, system
     )
     task_list = run_in_session(out, lambda app: _load(app, request)) if has_store(out) else None
     if task_list is None or not task_list.tasks:
         _show_empty(
-            out, filtered=query != TaskFilter() or after is not None, hidden=task_list.hidden if task_list else 0
+            out,
+            filtered=query != TaskFilter() or after is not None or system,
+            hidden=task_list.hidden if task_list else 0,
         )
     elif out.json:
         out.data([_json(out, task_list, facts) for facts in task_list.tasks])
@@ -98,18 +106,19 @@ def ls(out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | No
         out.note(messages.FINISHED_HIDDEN, number=task_list.hidden)
     if task_list is not None and task_list.after is not None:
         options = {f"--{name}": value for name, value in filters.items()}
-        note_next_page(out, "ls", {**options, "--limit": typed_limit(limit)}, task_list.after)
+        note_next_page(out, "ls", {**options, "--system": system, "--limit": typed_limit(limit)}, task_list.after)
 
 
 async def _load(app: CommandSession, request: _ListRequest) -> TaskList:
     query, hidden = request.query, 0
+    reader = app.principal.as_system_reader() if request.system else app.principal
     if request.hides:
-        hidden = (await app.service.tasks.count(app.principal, query._replace(states=FINISHED_STATES))).number
+        hidden = (await app.service.tasks.count(reader, query._replace(states=FINISHED_STATES))).number
         # Without finished tasks, the filter without states is cheaper.
         query = query._replace(states=_UNFINISHED) if hidden else query
-    tasks, next_cursor = await _tasks(app, query, request.sort, request.limit, request.after)
-    now, counts = app.clock.now(), await _counts(app)
-    missed, whole = await _missed_by_task(app, now) if counts["missed"] else (Counter[str](), True)
+    tasks, next_cursor = await _tasks(app, reader, query, request.sort, request.limit, request.after)
+    now, counts = app.clock.now(), await _counts(app, reader)
+    missed, whole = await _missed_by_task(app, reader, now) if counts["missed"] else (Counter[str](), True)
     if whole:
         # The overview also counts missed runs of tasks that were removed since.
         counts["missed"] = missed.total()
@@ -118,15 +127,15 @@ async def _load(app: CommandSession, request: _ListRequest) -> TaskList:
     return TaskList(tasks, last, missed, next_cursor, counts, now, app.zone, hidden, names)
 
 
-async def _counts(app: CommandSession) -> dict[str, int]:
+async def _counts(app: CommandSession, reader: Principal) -> dict[str, int]:
     """Count tasks by state, and missed runs. An agent may not read the overview, so its own tasks are counted."""
     try:
-        overview = await app.service.overview.now(app.principal)
+        overview = await app.service.overview.now(reader)
     except NotAllowed as refusal:
         if refusal.code != "not_for_agents":
             raise
         found = {
-            state.value: (await app.service.tasks.count(app.principal, TaskFilter(states=frozenset({state})))).number
+            state.value: (await app.service.tasks.count(reader, TaskFilter(states=frozenset({state})))).number
             for state in TaskState
         }
         return found | {"missed": 1}
@@ -134,24 +143,24 @@ async def _counts(app: CommandSession) -> dict[str, int]:
 
 
 async def _tasks(
-    app: CommandSession, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
+    app: CommandSession, reader: Principal, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
 ) -> tuple[tuple[Facts, ...], str | None]:
     if sort == "next" and query in (TaskFilter(), TaskFilter(states=_UNFINISHED)) and limit is not None:
-        return await app.service.tasks.upcoming(app.principal, limit), None
+        return await app.service.tasks.upcoming(reader, limit), None
     if sort == "next":
-        found = await _all_tasks(app, query, _MAX_SORTED)
+        found = await _all_tasks(app, reader, query, _MAX_SORTED)
         return tuple(sorted(found, key=_next_due_key)[:limit]), None
     if limit is None:
-        return await _all_tasks(app, query, None), None
-    page = await app.service.tasks.page(app.principal, query, after, limit)
+        return await _all_tasks(app, reader, query, None), None
+    page = await app.service.tasks.page(reader, query, after, limit)
     return page.items, page.after
 
 
-async def _all_tasks(app: CommandSession, query: TaskFilter, limit: int | None) -> tuple[Facts, ...]:
+async def _all_tasks(app: CommandSession, reader: Principal, query: TaskFilter, limit: int | None) -> tuple[Facts, ...]:
     found: list[Facts] = []
     after: str | None = None
     while limit is None or len(found) < limit:
-        page = await app.service.tasks.page(app.principal, query, after, MAX_PAGE_SIZE)
+        page = await app.service.tasks.page(reader, query, after, MAX_PAGE_SIZE)
         found += page.items
         after = page.after
         if after is None:
@@ -168,11 +177,11 @@ def _count_missed(overview: Overview) -> int:
     return sum(overview.outcomes.get(each, 0) for each in _MISSED)
 
 
-async def _missed_by_task(app: CommandSession, now: datetime) -> tuple[Counter[str], bool]:
+async def _missed_by_task(app: CommandSession, reader: Principal, now: datetime) -> tuple[Counter[str], bool]:
     """Count missed occurrences of the last day by task, and return whether one page held all of them."""
     found = Counter[str]()
     rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
-    page = await app.service.runs.page(app.principal, rows, limit=MAX_PAGE_SIZE)
+    page = await app.service.runs.page(reader, rows, limit=MAX_PAGE_SIZE)
     for run in page.items:
         if was_missed(run):
             found[run.task_id] += count_of(run)
@@ -181,7 +190,9 @@ async def _missed_by_task(app: CommandSession, now: datetime) -> tuple[Counter[s
 
 def _json(out: Printer, task_list: TaskList, facts: Facts) -> dict[str, Any]:
     task_id = facts.task.id
-    return task_json(facts, out.language, task_list.last.get(task_id), task_list.missed[task_id], task_list.names)
+    return task_json(
+        facts, out.language, task_list.last.get(task_id), task_list.missed[task_id], task_list.names, now=task_list.now
+    )
 
 
 def _show(out: Printer, task_list: TaskList) -> None:
@@ -255,7 +266,7 @@ def _rows(out: Printer, task_list: TaskList) -> list[dict[str, Cell]]:
                 task_list.last.get(facts.task.id), task_list.missed[facts.task.id], task_list.now, language
             ),
             "next": next_cell,
-            "state": state_cell(facts, "en" if out.plain else language, whole=not out.on_terminal),
+            "state": state_cell(facts, "en" if out.plain else language, task_list.now, whole=not out.on_terminal),
             "id": StyledText(ids[facts.task.id], "dim"),
         }
         for facts, next_cell in zip(task_list.tasks, coming, strict=True)

@@ -13,6 +13,7 @@ from ....model.change import Facts
 from ....model.ids import SHORT_DIGITS
 from ....model.invisible_characters import escape_hidden
 from ....model.pauses import pause_note
+from ....model.route import describe_route, is_queue
 from ....model.run import Run
 from ....model.task import Task, TaskStatus
 from ....ports.store import RunFilter
@@ -102,7 +103,7 @@ def _json(out: Printer, shown: TaskDetails) -> dict[str, Any]:
     last = shown.runs[0] if shown.runs else None
     fires_after_resume = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
     return {
-        "task": task_json(facts, out.language, last, names=shown.names),
+        "task": task_json(facts, out.language, last, names=shown.names, now=shown.now),
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
         "fires_if_resumed": fires_json(fires_after_resume),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
@@ -119,7 +120,7 @@ def _show(out: Printer, shown: TaskDetails) -> None:
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
     state: list[str | StyledText] = [
-        _single_part(state_cell(facts, out.language, whole=True)),
+        _single_part(state_cell(facts, out.language, shown.now, whole=True)),
         out.translate(messages.VERSION, version=task.version),
     ]
     out.row(out.translate(messages.STATE), state)
@@ -136,7 +137,7 @@ def _show(out: Printer, shown: TaskDetails) -> None:
             out.row(out.translate(label), value)
     if task.labels:
         out.row(out.translate(messages.LABELS), "  ".join(f"{name}={value}" for name, value in task.labels))
-    waits = waiting_line(out, facts)
+    waits = waiting_line(out, facts, shown.now)
     if waits is not None:
         out.row(out.translate(messages.WAITS), waits)
     for number, run in enumerate(shown.runs):
@@ -182,12 +183,14 @@ def _status_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
     return found
 
 
-def waiting_line(out: Printer, facts: Facts) -> str | None:
+def waiting_line(out: Printer, facts: Facts, now: datetime) -> str | None:
     """Return the cause that keeps a due run from starting; None where nothing waits."""
-    waits = waiting_for(facts)
+    waits = waiting_for(facts, now)
     if waits is None:
         return None
     kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
+    if is_queue(name):
+        kind, name = "labels", describe_route(name)
     return out.translate(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
 
 

@@ -50,12 +50,24 @@ SELECT 1 FROM @live_runs AS live STRAIGHT_JOIN @runs AS past ON past.task = live
   AND past.attempt = live.attempt AND past.origin = live.origin
 WHERE live.task IN ({column_2}) LIMIT 1
 
+-- name: total_owner_columns
+-- Owner of the total that a counter of this owner belongs to: that of all owners, or that of all system tasks.
+CASE WHEN owner >= 'horae:' AND owner < 'horae;' THEN 'horae:*' ELSE '' END
+
+-- name: scope_filter
+-- In lists: one owner, every owner but those of system tasks (*), every owner of system tasks (horae:*), or (NULL) all.
+(NOT $NUMBER? OR COLUMN = $NUMBER OR $NUMBER IN ('*', 'horae:*') AND (COLUMN >= 'horae:' AND COLUMN < 'horae;') = ($NUMBER = 'horae:*'))
+
+-- name: reader_filter
+-- By id: one owner with its system tasks, or (NULL) all.
+(NOT $NUMBER? OR COLUMN = $NUMBER OR COLUMN = CONCAT('horae:', $NUMBER))
+
 -- name: task_filter
 -- A condition whose parameter is None is off. The text search ignores case for ASCII letters only: in the character set
 -- `hebrew` no other characters have two cases, and any bytes are valid in it.
 tasks.seq > $1
 AND (NOT $3? OR task_state.state IN ($3))
-AND (NOT $4? OR tasks.owner = $4)
+AND {scope_filter tasks.owner 4}
 AND (NOT $5? OR tasks.name = $5)
 AND (NOT $6? OR tasks.lane = $6)
 AND (NOT $7? OR tasks.target_kind = $7)
@@ -77,7 +89,7 @@ AND ($10 = '[]' OR NOT EXISTS (
 
 -- name: run_filter
 (run.planned, run.attempt, run.id) < ($1, $2, $3)
-AND (NOT $5? OR run.owner = $5)
+AND {scope_filter run.owner 5}
 AND (NOT $6? OR run.state IN ($6))
 AND (NOT $7? OR COALESCE(run.span_last, run.planned) >= $7)
 AND (NOT $8? OR COALESCE(run.span_first, run.planned) <= $8)

@@ -5,6 +5,12 @@
 SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
+-- name: tasks_page_of_system
+-- System tasks are few: the range of their owners is read and sorted.
+SELECT tasks.seq, task_state.version
+FROM @tasks AS tasks FORCE INDEX (tasks_by_owner) JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE tasks.owner >= 'horae:' AND tasks.owner < 'horae;' AND {task_filter} ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_of_kind
 -- A count up to a bound.
 SELECT COUNT(*) FROM (SELECT 1 FROM @tasks WHERE target_kind = $1 LIMIT $2) AS tasks
@@ -47,14 +53,14 @@ ORDER BY tasks.seq LIMIT $2
 SELECT labelled.task, task_state.version
 FROM @labels AS labelled STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = labelled.task
 STRAIGHT_JOIN @task_state AS task_state ON task_state.task = labelled.task
-WHERE labelled.label = $11 AND labelled.task > $1 AND (NOT $4? OR labelled.owner = $4) AND {task_filter}
+WHERE labelled.label = $11 AND labelled.task > $1 AND {scope_filter labelled.owner 4} AND {task_filter}
 ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_with_label
 -- also: tasks_with_label_and_owner
 -- A count up to a bound.
 SELECT COUNT(*) FROM (
-  SELECT 1 FROM @labels WHERE label = $1 AND (NOT $2? OR owner = $2) LIMIT $3
+  SELECT 1 FROM @labels WHERE label = $1 AND {scope_filter owner 2} LIMIT $3
 ) AS labelled
 
 -- name: tasks_of_owner_and_in_states
@@ -78,15 +84,15 @@ SELECT
 SELECT agenda.task, task_state.version, agenda.due
 FROM (
   (
-    SELECT task, slot, due FROM @agenda WHERE state = 0 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+    SELECT task, slot, due FROM @agenda WHERE state = 0 AND {scope_filter owner 1} ORDER BY due, task, slot LIMIT $2
   )
   UNION ALL
   (
-    SELECT task, slot, due FROM @agenda WHERE state = 1 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+    SELECT task, slot, due FROM @agenda WHERE state = 1 AND {scope_filter owner 1} ORDER BY due, task, slot LIMIT $2
   )
   UNION ALL
   (
-    SELECT task, slot, due FROM @agenda WHERE state = 5 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+    SELECT task, slot, due FROM @agenda WHERE state = 5 AND {scope_filter owner 1} ORDER BY due, task, slot LIMIT $2
   )
 ) AS agenda
 JOIN @task_state AS task_state ON task_state.task = agenda.task
@@ -149,7 +155,7 @@ UNION ALL
 SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
   SELECT hour, name, number FROM @counters WHERE hour IN ($1) AND owner = $2
   UNION ALL
-  SELECT hour, name, number FROM @counter_deltas WHERE hour IN ($1) AND ($2 = '' OR owner = $2)
+  SELECT hour, name, number FROM @counter_deltas WHERE hour IN ($1) AND (owner = $2 OR {total_owner_columns} = $2)
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > LEAST(
   $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @counters), 0), COALESCE((SELECT MAX(hour) FROM @counter_deltas), 0))
@@ -174,28 +180,28 @@ SELECT CAST(COALESCE(SUM(size), 0) AS SIGNED) FROM (
 -- name: waiting
 SELECT
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 0 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS timed),
+    SELECT 1 FROM @agenda WHERE state = 0 AND due <= $2 AND {scope_filter owner 1} LIMIT $3) AS timed),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 1 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS ready),
+    SELECT 1 FROM @agenda WHERE state = 1 AND due <= $2 AND {scope_filter owner 1} LIMIT $3) AS ready),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 3 AND (NOT $1? OR owner = $1)
+    SELECT 1 FROM @agenda WHERE state = 3 AND {scope_filter owner 1}
       AND NOT (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS parked),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 3 AND (NOT $1? OR owner = $1)
+    SELECT 1 FROM @agenda WHERE state = 3 AND {scope_filter owner 1}
       AND (queue >= 'function:' AND queue < 'function;' OR queue >= 'target:' AND queue < 'target;') LIMIT $3) AS stranded),
   (SELECT COUNT(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 5 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS queued)
+    SELECT 1 FROM @agenda WHERE state = 5 AND due <= $2 AND {scope_filter owner 1} LIMIT $3) AS queued)
 
 -- name: tasks_due_in_route_queues
 SELECT DISTINCT agenda.task, task_state.version
 FROM @agenda AS agenda JOIN @task_state AS task_state ON task_state.task = agenda.task
-WHERE agenda.state = 5 AND agenda.due <= $1 AND (NOT $2? OR agenda.owner = $2)
+WHERE agenda.state = 5 AND agenda.due <= $1 AND {scope_filter agenda.owner 2}
 ORDER BY agenda.task LIMIT $3
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version
 FROM @agenda AS agenda JOIN @task_state AS task_state ON task_state.task = agenda.task
-WHERE agenda.state = 3 AND agenda.queue >= $1 AND agenda.queue < $2 AND (NOT $3? OR agenda.owner = $3)
+WHERE agenda.state = 3 AND agenda.queue >= $1 AND agenda.queue < $2 AND {scope_filter agenda.owner 3}
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
@@ -245,25 +251,25 @@ WHERE run.planned BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 
 -- name: task_ids
 SELECT tasks.id FROM @tasks AS tasks
-WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND (NOT $2? OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
+WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND {reader_filter tasks.owner 2} ORDER BY tasks.id LIMIT $3
 
 -- name: task_names
-SELECT tasks.id, tasks.name FROM @tasks AS tasks WHERE tasks.id IN ($1) AND (NOT $2? OR tasks.owner = $2)
+SELECT tasks.id, tasks.name FROM @tasks AS tasks WHERE tasks.id IN ($1) AND {reader_filter tasks.owner 2}
 
 -- name: live_run_ids
 SELECT run.id FROM @live_runs AS run
-WHERE run.id >= $1 AND run.id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) ORDER BY run.id LIMIT $3
+WHERE run.id >= $1 AND run.id < CONCAT($1, '~') AND {reader_filter run.owner 2} ORDER BY run.id LIMIT $3
 
 -- name: ended_run_ids
 (
   SELECT run.id FROM @runs AS run
-  WHERE run.stray_id >= $1 AND run.stray_id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) LIMIT $3
+  WHERE run.stray_id >= $1 AND run.stray_id < CONCAT($1, '~') AND {reader_filter run.owner 2} LIMIT $3
 )
 UNION ALL
 (
   SELECT run.id FROM @runs AS run
   WHERE run.planned BETWEEN $4 AND $5 AND run.stray = 0 AND run.id >= $1 AND run.id < CONCAT($1, '~')
-    AND (NOT $2? OR run.owner = $2)
+    AND {reader_filter run.owner 2}
   LIMIT $3
 )
 

@@ -16,7 +16,7 @@ SELECT
         UNION ALL
         SELECT owner, hour, name, number FROM @counter_deltas
         UNION ALL
-        SELECT '', hour, name, number FROM @counter_deltas
+        SELECT {total_owner_columns}, hour, name, number FROM @counter_deltas
       ) AS all_counters GROUP BY owner, hour, name HAVING SUM(number) <> 0
     ) AS counters
   ),
@@ -54,7 +54,7 @@ SELECT owner, hour, name, CAST(SUM(number) AS SIGNED) FROM (
   UNION ALL
   SELECT owner, hour, name, number FROM @counter_deltas WHERE (hour, owner, name) > ($1, $2, $3)
   UNION ALL
-  SELECT '', hour, name, number FROM @counter_deltas WHERE (hour, '', name) > ($1, $2, $3)
+  SELECT {total_owner_columns}, hour, name, number FROM @counter_deltas WHERE (hour, {total_owner_columns}, name) > ($1, $2, $3)
 ) AS all_counters
 GROUP BY hour, owner, name ORDER BY hour, owner, name LIMIT $4
 

@@ -104,7 +104,7 @@ INSERT INTO @counters (owner, hour, name, number)
 SELECT owner, hour, name, SUM(number) FROM @counter_deltas WHERE seq IN ($found_1) GROUP BY owner, hour, name
 ON DUPLICATE KEY UPDATE number = @counters.number + VALUES(number);
 INSERT INTO @counters (owner, hour, name, number)
-SELECT '', hour, name, SUM(number) FROM @counter_deltas WHERE seq IN ($found_1) GROUP BY hour, name
+SELECT {total_owner_columns} AS total, hour, name, SUM(number) FROM @counter_deltas WHERE seq IN ($found_1) GROUP BY total, hour, name
 ON DUPLICATE KEY UPDATE number = @counters.number + VALUES(number);
 DELETE FROM @counter_deltas WHERE seq IN ($found_1)
 
@@ -189,12 +189,13 @@ SELECT owner, name, CAST(SUM(recorded) AS SIGNED), CAST(SUM(actual) AS SIGNED) F
   UNION ALL
   SELECT owner, name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT '', name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT {total_owner_columns}, name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
   SELECT tasks.owner, CONCAT('state:', task_state.state), 0, COUNT(*)
   FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq GROUP BY tasks.owner, task_state.state
   UNION ALL
-  SELECT '', CONCAT('state:', state), 0, COUNT(*) FROM @task_state GROUP BY state
+  SELECT {total_owner_columns} AS total, CONCAT('state:', task_state.state), 0, COUNT(*)
+  FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq GROUP BY total, task_state.state
 ) AS compared GROUP BY owner, name HAVING SUM(recorded) <> SUM(actual) ORDER BY owner, name
 
 -- name: runs_live_and_ended

@@ -40,12 +40,24 @@ kind, key, owner, body, version, expires
 -- name: node_columns
 id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining, labels
 
+-- name: total_owner_columns
+-- Owner of the total that a counter of this owner belongs to: that of all owners, or that of all system tasks.
+CASE WHEN owner >= 'horae:' AND owner < 'horae;' THEN 'horae:*' ELSE '' END
+
+-- name: scope_filter
+-- In lists: one owner, every owner but those of system tasks (*), every owner of system tasks (horae:*), or (NULL) all.
+($NUMBER::text IS NULL OR COLUMN = $NUMBER OR $NUMBER IN ('*', 'horae:*') AND (COLUMN >= 'horae:' AND COLUMN < 'horae;') = ($NUMBER = 'horae:*'))
+
+-- name: reader_filter
+-- By id: one owner with its system tasks, or (NULL) all.
+($NUMBER::text IS NULL OR COLUMN = $NUMBER OR COLUMN = 'horae:' || $NUMBER)
+
 -- name: task_filter
 -- A condition whose parameter is NULL is off. Labels are compared as JSON text: quotes inside a value are escaped, so no
 -- value can imitate a label. They are not decoded, because JSON can contain NUL, which the server cannot store.
 tasks.seq > $1 AND task_state.task > $1
 AND ($3::text IS NULL OR task_state.state = ANY ((SELECT $3::text::text[])::text[]))
-AND ($4::text IS NULL OR tasks.owner = $4)
+AND {scope_filter tasks.owner 4}
 AND ($5::text IS NULL OR tasks.name = $5)
 AND ($6::text IS NULL OR tasks.lane = $6)
 AND ($7::text IS NULL OR tasks.target_kind = $7)
@@ -57,7 +69,7 @@ AND ($10::text = '[]' OR NOT EXISTS (
 
 -- name: run_filter
 (run.planned, run.attempt, run.id) < ($1::bigint, $2::integer, $3::text)
-AND ($5::text IS NULL OR run.owner = $5)
+AND {scope_filter run.owner 5}
 AND ($6::text IS NULL OR run.state = ANY ((SELECT $6::text::text[])::text[]))
 AND ($7::bigint IS NULL OR coalesce(run.span_last, run.planned) >= $7)
 AND ($8::bigint IS NULL OR coalesce(run.span_first, run.planned) <= $8)

@@ -5,6 +5,13 @@
 SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
+-- name: tasks_page_of_system
+-- System tasks are few: the range of their owners is read and sorted.
+WITH system_tasks AS MATERIALIZED (SELECT seq FROM @tasks WHERE owner >= 'horae:' AND owner < 'horae;')
+SELECT tasks.seq, task_state.version
+FROM system_tasks JOIN @tasks ON tasks.seq = system_tasks.seq JOIN @task_state ON task_state.task = tasks.seq
+WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
+
 -- name: tasks_of_kind
 -- A count up to a bound.
 SELECT count(*) FROM (SELECT FROM @tasks WHERE target_kind = $1 LIMIT $2) AS tasks
@@ -42,7 +49,7 @@ ORDER BY tasks.seq LIMIT $2
 -- whatever it estimates for the number of tasks.
 SELECT labelled.task, matches.version
 FROM (
-  SELECT task FROM @labels WHERE label = $11 AND task > $1 AND ($4::text IS NULL OR owner = $4) ORDER BY task
+  SELECT task FROM @labels WHERE label = $11 AND task > $1 AND {scope_filter owner 4} ORDER BY task
 ) AS labelled CROSS JOIN LATERAL (
   SELECT task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
   WHERE tasks.seq = labelled.task AND task_state.task = labelled.task AND {task_filter} LIMIT 1
@@ -66,7 +73,7 @@ ORDER BY named_tasks.seq LIMIT $2
 -- also: tasks_with_label_and_owner
 -- A count up to a bound.
 SELECT count(*) FROM (
-  SELECT 1 FROM @labels WHERE label = $1 AND ($2::text IS NULL OR owner = $2) LIMIT $3
+  SELECT 1 FROM @labels WHERE label = $1 AND {scope_filter owner 2} LIMIT $3
 ) AS labelled
 
 -- name: tasks_of_owner_and_in_states
@@ -90,11 +97,11 @@ SELECT
 SELECT agenda.task, task_state.version, agenda.due
 FROM @agenda JOIN @task_state ON task_state.task = agenda.task
 WHERE (agenda.task, agenda.slot) IN (
-  (SELECT task, slot FROM @agenda WHERE state = 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due, task, slot LIMIT $2)
+  (SELECT task, slot FROM @agenda WHERE state = 0 AND {scope_filter owner 1} ORDER BY due, task, slot LIMIT $2)
   UNION ALL
-  (SELECT task, slot FROM @agenda WHERE state = 1 AND due > 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
+  (SELECT task, slot FROM @agenda WHERE state = 1 AND due > 0 AND {scope_filter owner 1} ORDER BY due LIMIT $2)
   UNION ALL
-  (SELECT task, slot FROM @agenda WHERE state = 5 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
+  (SELECT task, slot FROM @agenda WHERE state = 5 AND {scope_filter owner 1} ORDER BY due LIMIT $2)
 )
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
@@ -150,7 +157,7 @@ WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 SELECT hour, name, sum(number)::bigint FROM (
   SELECT hour, name, number FROM @counters WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND owner = $2
   UNION ALL
-  SELECT hour, name, number FROM @counter_deltas WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND ($2 = '' OR owner = $2)
+  SELECT hour, name, number FROM @counter_deltas WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND (owner = $2 OR {total_owner_columns} = $2)
 ) AS summed_and_pending
 WHERE hour = 0 OR hour > least(
   $3::bigint, greatest((SELECT max(hour) FROM @counters), (SELECT max(hour) FROM @counter_deltas))
@@ -175,28 +182,28 @@ SELECT coalesce(sum(size), 0)::bigint FROM (
 -- name: waiting
 SELECT
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS timed),
+    SELECT 1 FROM @agenda WHERE state = 0 AND due <= $2 AND {scope_filter owner 1} LIMIT $3) AS timed),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 1 AND due > 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS ready),
+    SELECT 1 FROM @agenda WHERE state = 1 AND due > 0 AND due <= $2 AND {scope_filter owner 1} LIMIT $3) AS ready),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 3 AND ($1::text IS NULL OR owner = $1)
+    SELECT 1 FROM @agenda WHERE state = 3 AND {scope_filter owner 1}
       AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS parked),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 3 AND ($1::text IS NULL OR owner = $1)
+    SELECT 1 FROM @agenda WHERE state = 3 AND {scope_filter owner 1}
       AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS stranded),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE state = 5 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS queued)
+    SELECT 1 FROM @agenda WHERE state = 5 AND due <= $2 AND {scope_filter owner 1} LIMIT $3) AS queued)
 
 -- name: tasks_due_in_route_queues
 SELECT DISTINCT agenda.task, task_state.version
 FROM @agenda JOIN @task_state ON task_state.task = agenda.task
-WHERE agenda.state = 5 AND agenda.due <= $1 AND ($2::text IS NULL OR agenda.owner = $2)
+WHERE agenda.state = 5 AND agenda.due <= $1 AND {scope_filter agenda.owner 2}
 ORDER BY agenda.task LIMIT $3
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version
 FROM @agenda JOIN @task_state ON task_state.task = agenda.task
-WHERE agenda.state = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND ($3::text IS NULL OR agenda.owner = $3)
+WHERE agenda.state = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND {scope_filter agenda.owner 3}
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
@@ -244,26 +251,26 @@ WHERE run.planned + 0 BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 
 -- name: task_ids
 SELECT tasks.id FROM @tasks
-WHERE tasks.id >= $1 AND tasks.id < $1 || '~' AND ($2::text IS NULL OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
+WHERE tasks.id >= $1 AND tasks.id < $1 || '~' AND {reader_filter tasks.owner 2} ORDER BY tasks.id LIMIT $3
 
 -- name: task_names
 SELECT tasks.id, tasks.name FROM @tasks
-WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[]) AND ($2::text IS NULL OR tasks.owner = $2)
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[]) AND {reader_filter tasks.owner 2}
 
 -- name: live_run_ids
 SELECT run.id FROM @live_runs AS run
-WHERE run.id >= $1 AND run.id < $1 || '~' AND ($2::text IS NULL OR run.owner = $2) ORDER BY run.id LIMIT $3
+WHERE run.id >= $1 AND run.id < $1 || '~' AND {reader_filter run.owner 2} ORDER BY run.id LIMIT $3
 
 -- name: ended_run_ids
 (
   SELECT run.id FROM @runs AS run
-  WHERE run.stray = 1 AND run.id >= $1 AND run.id < $1 || '~' AND ($2::text IS NULL OR run.owner = $2) LIMIT $3
+  WHERE run.stray = 1 AND run.id >= $1 AND run.id < $1 || '~' AND {reader_filter run.owner 2} LIMIT $3
 )
 UNION ALL
 (
   SELECT run.id FROM @runs AS run
   WHERE run.planned + 0 BETWEEN $4 AND $5 AND run.stray = 0 AND run.id >= $1 AND run.id < $1 || '~'
-    AND ($2::text IS NULL OR run.owner = $2)
+    AND {reader_filter run.owner 2}
   LIMIT $3
 )
 

@@ -16,7 +16,7 @@ SELECT
         UNION ALL
         SELECT owner, hour, name, number FROM @counter_deltas
         UNION ALL
-        SELECT '', hour, name, number FROM @counter_deltas
+        SELECT {total_owner_columns}, hour, name, number FROM @counter_deltas
       ) AS all_counters GROUP BY owner, hour, name HAVING sum(number) <> 0
     ) AS counters
   ),
@@ -50,7 +50,7 @@ WITH
     SELECT owner, hour, name, sum(number) AS number FROM (
       SELECT owner, hour, name, number FROM @counter_deltas
       UNION ALL
-      SELECT '', hour, name, number FROM @counter_deltas
+      SELECT {total_owner_columns}, hour, name, number FROM @counter_deltas
     ) AS owners_and_all GROUP BY owner, hour, name
   ),
   page AS (

@@ -163,7 +163,7 @@ WITH
   sums AS (
     SELECT owner, hour, name, sum(number) AS number FROM deleted_deltas GROUP BY owner, hour, name
     UNION ALL
-    SELECT '', hour, name, sum(number) FROM deleted_deltas GROUP BY hour, name
+    SELECT {total_owner_columns}, hour, name, sum(number) FROM deleted_deltas GROUP BY 1, hour, name
   )
 INSERT INTO @counters (owner, hour, name, number) SELECT owner, hour, name, number FROM sums ORDER BY hour, owner, name
 ON CONFLICT (hour, owner, name) DO UPDATE SET number = counters.number + excluded.number
@@ -244,12 +244,13 @@ SELECT owner, name, sum(recorded)::bigint, sum(actual)::bigint FROM (
   UNION ALL
   SELECT owner, name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
-  SELECT '', name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
+  SELECT {total_owner_columns}, name, number, 0 FROM @counter_deltas WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
   SELECT tasks.owner, 'state:' || task_state.state, 0, count(*)
   FROM @tasks JOIN @task_state ON task_state.task = tasks.seq GROUP BY tasks.owner, task_state.state
   UNION ALL
-  SELECT '', 'state:' || state, 0, count(*) FROM @task_state GROUP BY state
+  SELECT {total_owner_columns}, 'state:' || task_state.state, 0, count(*)
+  FROM @tasks JOIN @task_state ON task_state.task = tasks.seq GROUP BY 1, task_state.state
 ) AS compared GROUP BY owner, name HAVING sum(recorded) <> sum(actual) ORDER BY owner, name
 
 -- name: runs_live_and_ended

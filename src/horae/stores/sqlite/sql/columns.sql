@@ -40,10 +40,18 @@ id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset
 -- name: record_columns
 kind, key, owner, body, version, expires
 
+-- name: scope_filter
+-- In lists: one owner, every owner but those of system tasks (*), every owner of system tasks (horae:*), or (NULL) all.
+(?NUMBER IS NULL OR COLUMN = ?NUMBER OR ?NUMBER IN ('*', 'horae:*') AND (COLUMN >= 'horae:' AND COLUMN < 'horae;') = (?NUMBER = 'horae:*'))
+
+-- name: reader_filter
+-- By id: one owner with its system tasks, or (NULL) all.
+(?NUMBER IS NULL OR COLUMN = ?NUMBER OR COLUMN = 'horae:' || ?NUMBER)
+
 -- name: task_filter
 -- A condition whose parameter is NULL is off. Lists are JSON texts here: an array that is bound reads as NULL.
 (?3 IS NULL OR task_state.state IN (SELECT value FROM json_each(?3)))
-AND (?4 IS NULL OR tasks.owner = ?4)
+AND {scope_filter tasks.owner 4}
 AND (?5 IS NULL OR tasks.name = ?5)
 AND (?6 IS NULL OR tasks.lane = ?6)
 AND (?7 IS NULL OR tasks.target_kind = ?7)
@@ -58,7 +66,7 @@ AND NOT EXISTS (
 -- The end of a period is part of the cursor of ended runs; `runs_page_of_spans` reads what begins before it and is planned
 -- after it.
 (runs.planned, runs.attempt, runs.id) < (?1, ?2, ?3)
-AND (?5 IS NULL OR runs.owner = ?5)
+AND {scope_filter runs.owner 5}
 AND (?6 IS NULL OR runs.state IN (SELECT value FROM json_each(?6)))
 AND runs.planned >= coalesce(?7, -9223372036854775807)
 AND (?8 IS NULL OR coalesce(runs.span_first, runs.planned) <= ?8)

@@ -11,6 +11,12 @@ SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_owner JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.owner = ?4 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
 
+-- name: tasks_page_of_system
+-- System tasks are few: the range of their owners is read and sorted.
+SELECT tasks.seq, task_state.version
+FROM tasks INDEXED BY tasks_by_owner JOIN task_state ON task_state.task = tasks.seq
+WHERE tasks.owner >= 'horae:' AND tasks.owner < 'horae;' AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
+
 -- name: tasks_page_of_name
 SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_name JOIN task_state ON task_state.task = tasks.seq
@@ -116,19 +122,19 @@ SELECT
 SELECT * FROM (
   SELECT agenda.task, task_state.version, agenda.due
   FROM agenda INDEXED BY agenda_timed JOIN task_state ON task_state.task = agenda.task
-  WHERE agenda.state = 0 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
+  WHERE agenda.state = 0 AND {scope_filter agenda.owner 1} ORDER BY agenda.due LIMIT ?2
 )
 UNION ALL
 SELECT * FROM (
   SELECT agenda.task, task_state.version, agenda.due
   FROM agenda INDEXED BY agenda_ready_due JOIN task_state ON task_state.task = agenda.task
-  WHERE agenda.state = 1 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
+  WHERE agenda.state = 1 AND {scope_filter agenda.owner 1} ORDER BY agenda.due LIMIT ?2
 )
 UNION ALL
 SELECT * FROM (
   SELECT agenda.task, task_state.version, agenda.due
   FROM agenda INDEXED BY agenda_queued JOIN task_state ON task_state.task = agenda.task
-  WHERE agenda.state = 5 AND (?1 IS NULL OR agenda.owner = ?1) ORDER BY agenda.due LIMIT ?2
+  WHERE agenda.state = 5 AND {scope_filter agenda.owner 1} ORDER BY agenda.due LIMIT ?2
 )
 ORDER BY 3 LIMIT ?2
 
@@ -177,31 +183,31 @@ WHERE tasks.owner = ?
 SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_timed
-    WHERE state = 0 AND due <= ?2 AND (?1 IS NULL OR owner = ?1) LIMIT ?3)),
+    WHERE state = 0 AND due <= ?2 AND {scope_filter owner 1} LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_ready_due
-    WHERE state = 1 AND (?1 IS NULL OR owner = ?1) LIMIT ?3)),
+    WHERE state = 1 AND {scope_filter owner 1} LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
+    WHERE state = 3 AND {scope_filter owner 1}
       AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
-    WHERE state = 3 AND (?1 IS NULL OR owner = ?1)
+    WHERE state = 3 AND {scope_filter owner 1}
       AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT ?3)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_queued
-    WHERE state = 5 AND due <= ?2 AND (?1 IS NULL OR owner = ?1) LIMIT ?3))
+    WHERE state = 5 AND due <= ?2 AND {scope_filter owner 1} LIMIT ?3))
 
 -- name: tasks_due_in_route_queues
 SELECT DISTINCT agenda.task, task_state.version
 FROM agenda INDEXED BY agenda_queued JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 5 AND agenda.due <= ?1 AND (?2 IS NULL OR agenda.owner = ?2) ORDER BY agenda.task LIMIT ?3
+WHERE agenda.state = 5 AND agenda.due <= ?1 AND {scope_filter agenda.owner 2} ORDER BY agenda.task LIMIT ?3
 
 -- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, task_state.version
 FROM agenda INDEXED BY agenda_parked JOIN task_state ON task_state.task = agenda.task
-WHERE agenda.state = 3 AND agenda.lane >= ?1 AND agenda.lane < ?2 AND (?3 IS NULL OR agenda.owner = ?3)
+WHERE agenda.state = 3 AND agenda.lane >= ?1 AND agenda.lane < ?2 AND {scope_filter agenda.owner 3}
 LIMIT ?4
 
 -- name: all_lanes
@@ -266,23 +272,23 @@ WHERE runs.seq IN (
 
 -- name: task_ids
 SELECT id FROM tasks INDEXED BY tasks_by_id
-WHERE id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
+WHERE id >= ?1 AND id < ?1 || '~' AND {reader_filter owner 2} ORDER BY id LIMIT ?3
 
 -- name: task_names
 SELECT tasks.id, tasks.name FROM carray(?1) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value
-WHERE ?2 IS NULL OR tasks.owner = ?2
+WHERE {reader_filter tasks.owner 2}
 
 -- name: live_run_ids
 SELECT id FROM runs INDEXED BY runs_live
-WHERE live = 1 AND id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2) ORDER BY id LIMIT ?3
+WHERE live = 1 AND id >= ?1 AND id < ?1 || '~' AND {reader_filter owner 2} ORDER BY id LIMIT ?3
 
 -- name: ended_run_ids
 -- Live runs too, which are few.
 SELECT id FROM runs INDEXED BY runs_stray
-WHERE stray = 1 AND id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2)
+WHERE stray = 1 AND id >= ?1 AND id < ?1 || '~' AND {reader_filter owner 2}
 UNION ALL
 SELECT id FROM runs INDEXED BY runs_by_plan
-WHERE planned BETWEEN ?4 AND ?5 AND stray = 0 AND id >= ?1 AND id < ?1 || '~' AND (?2 IS NULL OR owner = ?2)
+WHERE planned BETWEEN ?4 AND ?5 AND stray = 0 AND id >= ?1 AND id < ?1 || '~' AND {reader_filter owner 2}
 LIMIT ?3
 
 -- name: runs_page

@@ -151,7 +151,8 @@ SELECT owner, name, sum(recorded), sum(actual) FROM (
   SELECT tasks.owner, 'state:' || task_state.state, 0, count(*)
   FROM tasks JOIN task_state ON task_state.task = tasks.seq GROUP BY tasks.owner, task_state.state
   UNION ALL
-  SELECT '', 'state:' || state, 0, count(*) FROM task_state GROUP BY state
+  SELECT CASE WHEN owner >= 'horae:' AND owner < 'horae;' THEN 'horae:*' ELSE '' END, 'state:' || task_state.state, 0, count(*)
+  FROM tasks JOIN task_state ON task_state.task = tasks.seq GROUP BY 1, task_state.state
 ) GROUP BY owner, name HAVING sum(recorded) <> sum(actual) ORDER BY owner, name
 
 -- name: orphan_chain_rows

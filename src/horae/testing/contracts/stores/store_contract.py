@@ -24,6 +24,7 @@ from .reads.labels import LabelsContract
 from .reads.ledger import LedgerContract
 from .reads.output_bytes import OutputBytesContract
 from .reads.overview import OverviewContract
+from .reads.system_tasks import SystemTasksContract
 from .reads.tasks import TasksContract
 from .writes.atomicity import AtomicityContract
 from .writes.attached_records import AttachedRecordsContract
@@ -47,8 +48,8 @@ class StoreContract(
     RunDeduplicationContract,
     RunInputContract,
     LanesContract,
-    RatesContract,
     IdleRunsContract,
+    RatesContract,
     StartDeadlineContract,
     ChainsContract,
     GatesContract,
@@ -67,6 +68,7 @@ class StoreContract(
     OverviewContract,
     CountsContract,
     OutputBytesContract,
+    SystemTasksContract,
     MaintenanceContract,
     MessagesContract,
     TransferContract,

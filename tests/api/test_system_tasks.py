@@ -1,0 +1,55 @@
+"""System tasks over HTTP: left out of lists unless asked for, readable by id, never changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from horae.model.task import Target
+from horae.service.tasks.task_request import TaskRequest
+from tests.api.api_server import Api, serve_api
+
+TURN = TaskRequest("turn", "every 1h", Target("event", '{"say":"hello"}'), zone="UTC")
+
+
+async def _listed(api: Api, path: str, who: str) -> list[Any]:
+    reply = await api.get(path, who=who)
+    assert reply.status == 200
+    items: list[Any] = reply.json["items"]
+    return items
+
+
+async def test_lists_leave_system_tasks_out_unless_asked_for() -> None:
+    async with serve_api() as api:
+        own = await api.create_task()
+        system = (await api.service.system_tasks.create("ada", TURN)).id
+        for who in ("ada", "admin"):
+            assert [each["id"] for each in await _listed(api, "/v1/tasks", who)] == [own["id"]]
+            for query in ("system=true", "system=true&sort=next", "system=true&owner=ada"):
+                assert [each["id"] for each in await _listed(api, f"/v1/tasks?{query}", who)] == [system]
+            counted = (await api.get("/v1/tasks?system=true&count=estimated", who=who)).json
+            assert counted["count"] == 1
+            assert {each["task_id"] for each in await _listed(api, "/v1/planned", who)} == {own["id"]}
+            assert {each["task_id"] for each in await _listed(api, "/v1/planned?system=true", who)} == {system}
+            assert {each["data"]["task_id"] for each in await _listed(api, "/v1/events", who)} == {own["id"]}
+            assert {each["data"]["task_id"] for each in await _listed(api, "/v1/events?system=true", who)} == {system}
+            assert await _listed(api, "/v1/runs?system=true", who) == []
+            overview = (await api.get("/v1/overview?system=true", who=who)).json
+            assert overview["tasks"]["active"] == 1
+        assert await _listed(api, "/v1/tasks?system=true", "bob") == []
+
+
+async def test_system_task_is_read_by_id_and_not_changed() -> None:
+    async with serve_api() as api:
+        system = (await api.service.system_tasks.create("ada", TURN)).id
+        path = f"/v1/tasks/{system}"
+        assert (await api.get(path)).json["owner"] == "horae:ada"
+        assert (await api.get(f"{path}/why")).status == 200
+        assert (await api.get(path, who="bob")).status == 404
+        changes = (("PATCH", "", {"name": "mine"}), ("DELETE", "", None), ("POST", "/cancel", None))
+        for method, end, body in changes:
+            refused = await api.request(method, path + end, body)
+            assert (refused.status, refused.code) == (403, "system_task")
+        made = await api.post(
+            "/v1/tasks", {"name": "x", "when": "every 1h", "say": "x", "owner": "horae:ada"}, who="admin"
+        )
+        assert made.code == "reserved_owner"

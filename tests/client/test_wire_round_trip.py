@@ -16,6 +16,7 @@ from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, RetryPolicy
+from horae.model.rate import Rate
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Origin, Run, RunState, Span
 from horae.model.task import Pause, PauseCause, Task, TaskPast, TaskState, TaskStatus
@@ -136,6 +137,9 @@ def all_facts(draw: st.DrawFn) -> Facts:
                         st.just(0),
                         st.just(value=False),
                         st.just(()),
+                        st.sampled_from((None, Rate(100, timedelta(seconds=1)), Rate(1, timedelta(days=366)))),
+                        st.none(),
+                        st.sampled_from((None, NOON)),
                     ),
                     max_size=2,
                 )

@@ -277,7 +277,9 @@ def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:
             yield Fix("horae runs --state running", FIXES["running"])
             return
         yield Fix("horae lanes", FIXES["lanes"])
-        yield Fix(f"horae lane {shlex.quote(place)} {limit + 1}", FIXES["lane"])
+        if not any(lane.name == place and lane.rate is not None and lane.used < lane.limit for lane in facts.lanes):
+            # An entry that waits for the rate of its lane goes on by itself.
+            yield Fix(f"horae lane {shlex.quote(place)} {limit + 1}", FIXES["lane"])
     else:
         yield from (Fix(f"horae logs {run.id} --follow", FIXES["look"]) for run in facts.live[:1])
         yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])

@@ -6,6 +6,9 @@ Each checkout runs in its own interpreter (`.venv/bin/python`) and through the p
 API only, so that any two versions can be compared. The result is the median ratio after/before with a 95 % interval.
 The two services of a pair run at the same time and answer blocks of requests in turn: the processor time of one request
 changes by a quarter within minutes on a shared machine, and both sides must see the same minutes.
+
+With `--beside`, a lane with a rate, a chain and a task with labels are in the store of the second checkout, and only the
+runs of tasks that use none of them are measured.
 """
 
 from __future__ import annotations
@@ -66,6 +69,13 @@ _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "horae add --help": ("-m", "horae", "add", "--help"),
     "horae ls": ("-m", "horae", "ls", "--store", "sqlite:///compare.db"),
 }
+_BESIDE: Final[tuple[tuple[str, ...], ...]] = (
+    ("lane", "api", "--rate", "1/1h"),
+    ("add", "in 2h", "--say", "x", "--name", "first", "--lane", "api"),
+    ("add", "--after", "first", "--say", "x", "--name", "second"),
+    ("add", "in 2h", "--say", "x", "--name", "third", "--where", "gpu=a100"),
+)
+"""Commands that make what other tasks of the same store use."""
 _BLOCKS: Final = 20
 _REQUESTS_PER_BLOCK: Final = 50
 _WARM_UP_REQUESTS: Final = 200
@@ -95,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("after", type=Path)
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--tasks", type=int, default=3_000)
+    parser.add_argument("--beside", action="store_true", help="lanes, chains and labels in the second checkout's store")
     chosen = parser.parse_args(arguments)
     with PostgresServer() as server:
         samples = _measure_pairs(Checkout(chosen.before.resolve()), Checkout(chosen.after.resolve()), chosen, server)
@@ -110,29 +121,43 @@ def _measure_pairs(
         # The order alternates, so that warm caches favour neither side.
         order = (before, after) if number % 2 == 0 else (after, before)
         seen: dict[Checkout, Sample] = {checkout: {} for checkout in order}
-        for measure in (
-            partial(_measure_store, chosen.tasks),
-            partial(_measure_server, chosen.tasks, server),
-            _measure_commands,
-        ):
+        prepared = after if chosen.beside else None
+        measures: list[Callable[[Checkout, Path], Sample]] = [
+            partial(_measure_store, chosen.tasks, prepared),
+            partial(_measure_server, chosen.tasks, prepared, server),
+        ]
+        for measure in measures if chosen.beside else [*measures, _measure_commands]:
             # Both sides of one measure follow each other directly: the machine changes less between them.
             for checkout in order:
                 with TemporaryDirectory() as folder:
                     seen[checkout] |= measure(checkout, Path(folder))
-        for checkout, requests in _measure_requests(order).items():
-            seen[checkout] |= requests
+        if not chosen.beside:
+            for checkout, requests in _measure_requests(order).items():
+                seen[checkout] |= requests
         pairs.append((seen[before], seen[after]))
         print(f"pair {number + 1} of {chosen.pairs}", file=sys.stderr, flush=True)
     return pairs
 
 
-def _measure_store(tasks: int, checkout: Checkout, folder: Path) -> Sample:
-    return _drain(checkout, folder, f"sqlite:///{folder}/drain.db", tasks, "SQLite")
+def _measure_store(tasks: int, prepared: Checkout | None, checkout: Checkout, folder: Path) -> Sample:
+    url = f"sqlite:///{folder}/drain.db"
+    if checkout == prepared:
+        _prepare(checkout, folder, url)
+    return _drain(checkout, folder, url, tasks, "SQLite")
 
 
-def _measure_server(tasks: int, server: PostgresServer, checkout: Checkout, folder: Path) -> Sample:
+def _prepare(checkout: Checkout, folder: Path, url: str) -> None:
+    for command in _BESIDE:
+        checkout.run("-m", "horae", *command, "--store", url, folder=folder)
+
+
+def _measure_server(
+    tasks: int, prepared: Checkout | None, server: PostgresServer, checkout: Checkout, folder: Path
+) -> Sample:
     database = server.new_database()
     try:
+        if checkout == prepared:
+            _prepare(checkout, folder, database)
         return _drain(checkout, folder, database, tasks, "PostgreSQL")
     finally:
         server.drop_database(database)

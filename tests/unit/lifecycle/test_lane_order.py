@@ -126,3 +126,9 @@ def test_sentences_about_a_lane(wait: LaneWait, english: str, chinese: str) -> N
 def test_soonest_deadline() -> None:
     assert soonest([None, NOON + HOUR, NOON]) == NOON
     assert soonest([None]) is None
+
+
+def test_earliest_start_needs_a_rate_and_a_next_start() -> None:
+    assert earliest_start(None, NOON, 3) is None
+    assert earliest_start(Rate(2, HOUR), None, 3) is None
+    assert earliest_start(Rate(2, HOUR), NOON, 1) == NOON

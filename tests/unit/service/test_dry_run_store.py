@@ -108,3 +108,12 @@ async def test_discarded_messages_leave_the_store_unchanged() -> None:
     state = await store.stream("ada", "chat")
     assert state is not None
     assert (state.stream.last, state.stream.keep, state.cursors) == (1, None, ())
+
+
+@pytest.mark.parametrize("name", sorted(DISCARDED))
+def test_discarded_write_takes_the_arguments_of_the_port(name: str) -> None:
+    expected = inspect.signature(getattr(FullStore, name)).parameters.values()
+    positional = [each.name for each in expected if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    by_name = [each.name for each in expected if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    dry_run = make_dry_run_store(MemoryStore())
+    inspect.signature(getattr(dry_run, name)).bind(*positional[1:], **dict.fromkeys(by_name))

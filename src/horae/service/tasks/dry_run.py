@@ -124,7 +124,7 @@ class _DryRunStore:
         return all([await self._is_current(each.record, each.replacing) for each in writings])
 
     async def append_messages(
-        self, owner: str, messages: Sequence[NewMessage], quota: StreamQuota = DEFAULT_QUOTA, **_: object
+        self, owner: str, messages: Sequence[NewMessage], quota: StreamQuota = DEFAULT_QUOTA, _records: object = ()
     ) -> tuple[int, ...]:
         usage = await self._store.stream_usage(owner)
         streams: dict[str, Stream] = {}
@@ -141,7 +141,7 @@ class _DryRunStore:
         check_usage(owner, usage, quota)
         return tuple(numbers)
 
-    async def put_stream(self, stream: Stream, quota: StreamQuota = DEFAULT_QUOTA, **_: object) -> Stream:
+    async def put_stream(self, stream: Stream, quota: StreamQuota = DEFAULT_QUOTA, _records: object = ()) -> Stream:
         state = await self._store.stream(stream.owner, stream.name)
         if state is not None:
             return state.stream._replace(keep=stream.keep, keep_for=stream.keep_for)

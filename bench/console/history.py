@@ -341,8 +341,10 @@ def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> Non
             connection.execute("INSERT INTO lane_slots VALUES (?, ?)", (LANE, name))
         lines = [(name, 1, at + 2_000, "info", "started"), (name, 2, at + 3_000, "progress", f"0.{number % 9}2 batch")]
         connection.executemany("INSERT INTO lines VALUES (?, ?, ?, ?, ?)", lines)
-    connection.execute("INSERT INTO lanes VALUES (?, 3)", (LANE,))
-    connection.executemany("INSERT INTO lanes VALUES (?, 5)", ((f"lane {number}",) for number in range(20)))
+    connection.execute("INSERT INTO lanes (name, slot_limit) VALUES (?, 3)", (LANE,))
+    connection.executemany(
+        "INSERT INTO lanes (name, slot_limit) VALUES (?, 5)", ((f"lane {number}",) for number in range(20))
+    )
 
 
 def _add_log(connection: apsw.Connection, lines: int, now: datetime) -> None:

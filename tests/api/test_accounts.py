@@ -174,7 +174,8 @@ async def test_unknown_agents_are_not_found_also_with_dry_run() -> None:
 
 async def test_lane_limits_and_node_draining_are_set_and_listed() -> None:
     async with serve_api() as api:
-        assert (await api.put("/v1/lanes/mail", {"limit": 3})).json == {"name": "ada/mail", "limit": 3, "taken": 0}
+        lane = {"name": "ada/mail", "limit": 3, "taken": 0, "rate": None, "next_start_at": None}
+        assert (await api.put("/v1/lanes/mail", {"limit": 3})).json == lane
         assert (await api.put("/v1/lanes/mail", {"limit": 3}, who="admin")).json["name"] == "mail"
         assert "mail" not in [each["name"] for each in (await api.get("/v1/lanes")).json["items"]]
         for odd in ({}, {"limit": -1}, {"limit": "3"}, {"limit": True}, {"limits": 3}):

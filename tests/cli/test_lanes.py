@@ -43,7 +43,7 @@ def test_lane_with_an_idle_run_and_a_queue(cli: Cli, run: Run) -> None:
     (row,) = cli("lanes", "--json").json
     assert (row["taken"], row["waiting"], row["idle"]) == (1, 2, 1)
     assert row["oldest"] is not None
-    assert "press  1      1      2" in cli("lanes").out
+    assert "press  1      1      -     2" in cli("lanes").out
     detail = cli("lane", "press", "--json").json
     assert [each["task"] for each in detail["queue"]] == ["a0", "b1"]
     shown = cli("lane", "press").out

@@ -87,7 +87,10 @@ def _copy_linked(root: Path) -> None:
     binary = [*(root / "usr/bin").iterdir(), root / "usr/local/bin" / _NAME, *root.rglob("*.so")]
     shown = subprocess.run(["ldd", *map(str, binary)], capture_output=True, text=True, check=False).stdout
     # `libc.so.6 => /lib/…/libc.so.6 (0x…)`, and the loader alone as `/lib64/ld-linux-x86-64.so.2 (0x…)`.
-    for name in sorted(set(re.findall(r"(?:=>|^)\s+(/\S+) \(0x", shown, re.MULTILINE))):
+    linked = set(re.findall(r"(?:=>|^)\s+(/\S+) \(0x", shown, re.MULTILINE))
+    # The end of a thread loads this library, without which the C library aborts the process.
+    unwinders = {str(Path(name).with_name("libgcc_s.so.1")) for name in linked if Path(name).name == "libc.so.6"}
+    for name in sorted(linked | {each for each in unwinders if Path(each).exists()}):
         if not name.startswith(str(root)):
             there = root / _place(name).lstrip("/")
             there.parent.mkdir(parents=True, exist_ok=True)

@@ -171,7 +171,7 @@ def test_form_has_every_field_of_the_declared_task() -> None:
     shown = {each.name for each in make_fields(further_shape(is_new=True, is_admin=True), context)}
     policies = {each.name for each in make_fields(POLICIES, context, "policies", omitted=OMITTED)}
     targets = {"target", "http", "command", "function", "say", "event"}
-    placed = {"name", "when", "zone", "payload", "policies"}
+    placed = {"name", "when", "after", "mode", "zone", "payload", "policies"}
     assert shown == set(SHAPES["NewTask"]["properties"]) - targets - placed
     assert policies == {f"policies.{name}" for name in POLICIES["properties"]} - OMITTED
     assert set(TARGET_SPECS) < set(TARGET_KINDS)

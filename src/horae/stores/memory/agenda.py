@@ -126,6 +126,7 @@ class MemoryAgenda:
                 run = self._live_run(run_id, token)
                 if run is not None and run.state is RunState.CLAIMED and run.cancel is None:
                     self._data.runs.write(run_id, run._replace(state=RunState.RUNNING, started=now))
+                    self._data.drop_idle_run(run)
                     started.add(run_id)
         return frozenset(started)
 

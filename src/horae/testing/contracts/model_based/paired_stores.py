@@ -13,6 +13,7 @@ from ....model.change import Change, Facts, FireDecision, RunDecision, SettleDec
 from ....model.counts import NO_HOUR, RETAINED_HOURS, hour_of
 from ....model.entry import Entry, EntryState
 from ....model.events.event import Event
+from ....model.idle import IDLE_RUNS_KIND
 from ....model.outcome import Settlement
 from ....model.page import Page
 from ....model.run import Run
@@ -126,6 +127,7 @@ class Side:
             "next due": await store.next_due(),
             "records": (await store.records("token", newest=True, limit=_PAGE)).items,
             "doubts": await store.check(),
+            "idle": (await store.records(IDLE_RUNS_KIND, newest=True, limit=_PAGE)).items,
         }
 
 

@@ -295,6 +295,7 @@ def test_rate_of_a_lane(cli: Cli) -> None:
         cli("lane", "api", "--rate", "100/1s").out == "✓ at most 100/1s: so many starts of api within any such period\n"
     )
     assert "api   -      0      100/1s  0                0" in cli("lanes").out
+    assert "api  0 in use, no limit" in cli("lane", "api").out
     assert cli("lane", "api", "5", "--json").json["rate"] == "100/1s", "a new limit keeps the rate"
     assert cli("lane", "api", "--rate", "7/1h", "--json").json["limit"] == 5, "a new rate keeps the limit"
     assert cli("lane", "api", "--no-rate", "--json").json["rate"] is None

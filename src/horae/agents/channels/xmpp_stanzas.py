@@ -109,7 +109,7 @@ class StanzaReader:
         return element.find("{http://jabber.org/protocol/muc#user}x") is not None
 
     def _archive_id(self, element: Element, archive: str) -> str:
-        """Return the id that this archive gave; anybody could add one of another."""
+        """Return the id that this archive gave; a sender could add one of another archive."""
         ids = (each.get("id", "") for each in element.findall(_STANZA_ID) if bare(each.get("by", "")) == archive)
         return next(ids, "")
 

@@ -17,7 +17,7 @@ class DeniedMode(StrEnum):
 
 
 class SenderRule(NamedTuple):
-    """Senders of one chat. `allowed` is None where everybody may write."""
+    """Senders of one chat. `allowed` is None where every sender may write."""
 
     allowed: frozenset[str] | None = None
     mode: DeniedMode = DeniedMode.TRIGGER
@@ -53,7 +53,7 @@ class SenderListError(ValueError):
 
 
 def read_sender_list(document: Any) -> SenderList:
-    """Read the JSON document of NanoClaw's `sender-allowlist.json`. Unlike there, a defect is an error and allows nobody."""
+    """Read the JSON document of NanoClaw's `sender-allowlist.json`. Unlike there, a defect is an error and allows no sender."""
     if not isinstance(document, dict):
         raise SenderListError("", "an object is expected")
     chats = document.get("chats", {})

@@ -63,9 +63,8 @@ def show_lane(out: Printer, name: str) -> None:
 
 def _show(out: Printer, detail: LaneDetail, zone: str) -> None:
     use = detail.status.use
-    out.line(
-        (StyledText(use.name, "bold"), "  ", out.translate(messages.LANE_USE, used=use.used, limit=_limit_text(use)))
-    )
+    words = messages.LANE_USE_UNLIMITED if use.limit >= MAX_LANE_LIMIT else messages.LANE_USE
+    out.line((StyledText(use.name, "bold"), "  ", out.translate(words, used=use.used, limit=use.limit)))
     if use.rate is not None:
         start = "" if use.next_start is None else full_time(use.next_start, zone, out.language)
         out.row(out.translate(messages.LANE_RATE), f"{use.rate}  {start}".rstrip())

@@ -1,4 +1,4 @@
-"""What the channel contract needs: a chat service that can be disturbed, a recording listener, and a clock with short pauses."""
+"""Harness of the channel contract: a chat service that can be disturbed, a recording listener, and a clock with short pauses."""
 
 from __future__ import annotations
 

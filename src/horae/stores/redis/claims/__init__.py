@@ -1,0 +1,1 @@
+"""Claims and settlements on Redis: the head of the agenda, lanes and their queues."""

@@ -1,0 +1,363 @@
+"""Claim: reads due entries with one script, decides them, and commits with another; a backlog is reserved between the two."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from time import thread_time
+from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+from ....errors import StoreError
+from ....model.change import Change, FireDecision
+from ....model.entry import CLAIMABLE, Entry
+from ....model.ids import to_microseconds
+from ....model.limits import CLAIM_SLICE
+from ....model.run import LIVE_STATES
+from ....ports.store import Claim, Claimed, LinkObserver
+from ...chains import ignore_links
+from ...claim_rules import check_entry_moved
+from ..layout.document_cache import DocumentCache
+from ..layout.documents import TaskDocument, decode_task_document
+from ..layout.keys import EntryName, entry_member, parse_entry_member
+from ..layout.lane_documents import decode_limits
+from ..transactions.runner import RedisTransactions
+from ..transactions.transaction import Committed, Transaction, Word
+from ..transactions.unit_of_work import UnitOfWork, read_limits
+from .agenda_heads import earliest_of_queues, head_commands, head_of
+
+MAX_CLAIM_SLICE: Final = CLAIM_SLICE
+RESERVATION_MICROSECONDS: Final = 5_000_000
+_EPOCH_SHIFT: Final = 40
+_MAX_DECIDE_SECONDS: Final = 0.05
+_CLOCK_CHECK_INTERVAL: Final = 16
+_MIN_RESERVED: Final = 32
+"""Smallest number of entries to reserve, however little room there is: skipped occurrences use none."""
+_MAX_SEEN: Final = 128
+"""Most due entries that are left on the agenda until the commit. A reservation is one more write, and one more sync."""
+_CONTENDED_CLAIMS: Final = 64
+"""Claims that reserve after one that another claim has overtaken: nodes that wake at one instant decide the same otherwise."""
+
+
+class ClaimRequest(NamedTuple):
+    now: datetime
+    node: str
+    room: int
+    decide: FireDecision
+    queues: tuple[str, ...] = ()
+    """Queues of routes whose entries are claimed; none: the agenda of all nodes."""
+
+
+class _Taken(NamedTuple):
+    """Due entries with documents as they were when they were read."""
+
+    is_reserved: bool
+    """Whether this node alone may decide them for a short time. Else the commit checks that no other claim was faster."""
+    epoch: int
+    counter: int
+    """Of the fencing token; of the one before it, if the entries are not reserved."""
+    node: str
+    limits: str | None
+    members: list[str]
+    names: list[EntryName]
+    documents: list[str | None]
+
+    @property
+    def token(self) -> int:
+        return (self.epoch << _EPOCH_SHIFT) + self.counter + (not self.is_reserved)
+
+
+class _Decided(NamedTuple):
+    claim: Claim | None
+    """None: the node is gone."""
+    unit: UnitOfWork
+    last_owner: str | None = None
+    is_overtaken: bool = False
+    """Whether nothing was decided, because another client has changed what was read."""
+
+
+class Claimer:
+    """Claims due entries for this node."""
+
+    def __init__(self, database: RedisTransactions, cache: DocumentCache) -> None:
+        self._database = database
+        self._cache = cache
+        self._last_owner = ""
+        self._contended = 0
+        """Number of claims to come that reserve their entries in any case."""
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        """Claims of this process do not overtake each other: one waits until another has committed what it left on the agenda."""
+        self.on_linked: LinkObserver = ignore_links
+
+    async def claim(self, request: ClaimRequest) -> Claim:
+        if request.room <= 0:
+            return await self._look(request)
+        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            may_see = not self._contended
+            self._contended = max(0, self._contended - 1)
+            answer = await self._take(request, may_see=may_see)
+            if answer[0] == "seen":
+                claim = await self._claim_taken(request, answer)
+                if claim is not None:
+                    return claim
+                self._contended = _CONTENDED_CLAIMS
+                answer = await self._take(request, may_see=False)
+        claim = await self._claim_taken(request, answer)
+        if claim is None:
+            raise AssertionError("a reservation cannot be overtaken")
+        return claim
+
+    async def _claim_taken(self, request: ClaimRequest, answer: Sequence[Any]) -> Claim | None:
+        """Decide what was read, and commit; None if another claim was faster, which a reservation prevents."""
+        kind, *rest = answer
+        if kind == "gone":
+            return Claim()
+        if kind == "idle":
+            return await self._idle(request, rest)
+        taken = _build_taken(rest, is_reserved=kind == "reserved")
+        try:
+            decided, committed = await self._database.transact(lambda each: self._decide(each, request, taken))
+        except Exception:
+            if taken.is_reserved:
+                await self._return(taken)
+            raise
+        if decided.is_overtaken:
+            return None
+        decided.unit.update_cache(self._cache, committed)
+        if decided.unit.linked_changes:
+            self.on_linked(decided.unit.linked_changes)
+        if decided.last_owner is not None and not request.queues:
+            self._last_owner = decided.last_owner
+        return Claim() if decided.claim is None else self._with_head(request, decided.claim, committed)
+
+    async def _return(self, reservation: _Taken) -> None:
+        """Put all entries back on the agenda after a failed decision; if the server is gone, they return by themselves."""
+        transaction = Transaction(self._database.client, self._database.keys)
+        transaction.call_with("RETURN", "", reservation.members)
+        with suppress(StoreError):
+            await transaction.commit()
+
+    async def _look(self, request: ClaimRequest) -> Claim:
+        """Return an empty claim with the head of the agenda."""
+        keys = self._database.keys
+        exists, *answers = await self._database.client.call_all(
+            [("EXISTS", keys.node(request.node)), *self._head_commands(request)]
+        )
+        return self._with_head(request, Claim(), Committed(answers=tuple(answers))) if exists else Claim()
+
+    async def _idle(self, request: ClaimRequest, answers: Sequence[Any]) -> Claim:
+        return (
+            await self._look(request)
+            if request.queues
+            else _build_claim(Claim(), request, head_of(answers, request.now))
+        )
+
+    def _head_commands(self, request: ClaimRequest) -> list[Any]:
+        keys = self._database.keys
+        if request.queues:
+            return [("ZRANGE", keys.queue(name), 0, 0) for name in request.queues]
+        return head_commands(keys)
+
+    def _with_head(self, request: ClaimRequest, claim: Claim, committed: Committed) -> Claim:
+        answers = committed.answers
+        head = earliest_of_queues(answers) if request.queues else head_of(answers, request.now)
+        return _build_claim(claim, request, head)
+
+    async def _take(self, request: ClaimRequest, *, may_see: bool) -> list[Any]:
+        """Run the script that reads due entries, after lanes that have to be woken; many entries are reserved."""
+        answer = await self._reserve(request, has_woken=False, may_see=may_see)
+        if answer[0] != "wake":
+            return answer
+        await self._wake_lanes(request.now)
+        return await self._reserve(request, has_woken=True, may_see=may_see)
+
+    async def _reserve(self, request: ClaimRequest, *, has_woken: bool, may_see: bool) -> list[Any]:
+        keys = self._database.keys
+        names = (
+            keys.timed,
+            keys.ready,
+            keys.ready_owners,
+            keys.reserved,
+            keys.tokens,
+            keys.owners,
+            keys.prioritised,
+            keys.wakeups,
+            keys.limits,
+            keys.node(request.node),
+        )
+        values: tuple[Word, ...] = (
+            keys.tag,
+            to_microseconds(request.now),
+            MAX_CLAIM_SLICE,
+            min(MAX_CLAIM_SLICE, max(1, request.room) if request.queues else max(2 * request.room, _MIN_RESERVED)),
+            self._last_owner,
+            RESERVATION_MICROSECONDS,
+            int(has_woken),
+            _MAX_SEEN if may_see else 0,
+            *request.queues,
+        )
+        answer: list[Any] = await self._database.client.run_script("reserve", names, values)
+        return answer
+
+    async def _wake_lanes(self, now: datetime) -> None:
+        """Unpark entries of the lanes whose wake-up is due."""
+        keys = self._database.keys
+
+        async def work(transaction: Transaction) -> UnitOfWork:
+            limits = await read_limits(transaction)
+            unit = UnitOfWork(transaction, limits, now)
+            unit.freed_lanes.update(
+                await self._database.client.call("ZRANGEBYSCORE", keys.wakeups, "-inf", to_microseconds(now))
+            )
+            await unit.finish()
+            return unit
+
+        unit, committed = await self._database.transact(work)
+        unit.update_cache(self._cache, committed)
+
+    async def _decide(self, transaction: Transaction, request: ClaimRequest, taken: _Taken) -> _Decided:
+        """Decide the entries in order until there is no room left or the time limit is reached; the rest returns to the
+        agenda."""
+        if not taken.is_reserved and transaction.is_retry:
+            return _Decided(None, UnitOfWork(transaction), is_overtaken=True)
+        if await self._take_documents(transaction, request, taken):
+            return await self._decide_entries(transaction, request, taken)
+        # The node was declared dead.
+        transaction.call_with("RETURN", "", taken.members)
+        return _Decided(None, UnitOfWork(transaction))
+
+    async def _take_documents(self, transaction: Transaction, request: ClaimRequest, taken: _Taken) -> bool:
+        """Put the documents of the reservation into the transaction, or read them again; return whether there is the node."""
+        keys = transaction.keys
+        tasks = [keys.task(name.task_id) for name in taken.names]
+        node = keys.node(request.node)
+        if transaction.is_retry:
+            found, *_ = await transaction.read([node, keys.limits, *tasks])
+            return found is not None
+        transaction.take(node, taken.node)
+        transaction.take(keys.limits, taken.limits)
+        for key, value in zip(tasks, taken.documents, strict=True):
+            transaction.take(key, value)
+        return True
+
+    async def _decide_entries(self, transaction: Transaction, request: ClaimRequest, taken: _Taken) -> _Decided:
+        keys = transaction.keys
+        limits = decode_limits(await transaction.read_one(keys.limits))
+        unit = UnitOfWork(transaction, limits, request.now)
+        for name in taken.names:
+            document = await self._document(transaction, name.task_id)
+            if document is not None:
+                unit.take(document)
+        await unit.load_lanes()
+        await unit.follow_plans()
+        round_ = _Round(request, taken.token)
+        if not await self._decide_in_order(unit, round_, taken):
+            return _Decided(None, unit, is_overtaken=True)
+        await unit.finish()
+        if taken.is_reserved:
+            transaction.call_with("RETURN", "", round_.returned)
+        else:
+            transaction.require(f"{taken.epoch} {taken.counter}", "TOKEN", keys.tokens)
+            transaction.call("HINCRBY", keys.tokens, "counter", 1)
+        for member in round_.returned:
+            _release_guard(unit, parse_entry_member(member).task_id)
+        for words in self._head_commands(request):
+            transaction.ask(*words)
+        return _Decided(Claim(tuple(round_.claimed), round_.decided), unit, round_.last_owner)
+
+    async def _decide_in_order(self, unit: UnitOfWork, round_: _Round, taken: _Taken) -> bool:
+        """Decide the entries until the round is over; return whether all were there, or are not on the agenda any more."""
+        transaction = unit.transaction
+        for member, name in zip(taken.members, taken.names, strict=True):
+            entry = None if round_.is_over else _find_entry(unit, member, name)
+            if entry is None and not round_.is_over:
+                if not taken.is_reserved:
+                    return False
+                # Another client has changed it since it was reserved.
+                transaction.call("ZREM", transaction.keys.reserved, member)
+            elif entry is None or entry.due > round_.now:
+                round_.returned.append(member)
+            else:
+                change = await round_.decide(unit, entry)
+                if change.put and _find_entry(unit, member, name) is not None:
+                    round_.returned.append(member)
+        return True
+
+    async def _document(self, transaction: Transaction, task_id: str) -> TaskDocument | None:
+        key = transaction.keys.task(task_id)
+        text = await transaction.read_one(key)
+        if text is None:
+            return None
+        cached = self._cache.get(task_id)
+        if cached is not None and cached.version == transaction.version_of(key):
+            return cached.document
+        return decode_task_document(text)
+
+
+class _Round:
+    """Decisions of one claim in their order, until there is no room left or the time limit is reached."""
+
+    def __init__(self, request: ClaimRequest, token: int) -> None:
+        self.now = request.now
+        self._request = request
+        self._token = token
+        self._deadline = thread_time() + _MAX_DECIDE_SECONDS
+        self.claimed: list[Claimed] = []
+        self.returned: list[str] = []
+        """Entries that go back to the agenda."""
+        self.decided = 0
+        self.last_owner: str | None = None
+        self.is_over = False
+
+    async def decide(self, unit: UnitOfWork, entry: Entry) -> Change:
+        task_id = entry.task_id
+        change = self._decide_entry(unit, entry)
+        task = change.task or unit.require_facts(task_id).task
+        await unit.apply(task_id, change)
+        self.claimed.extend([Claimed(task, run) for run in change.new_runs if run.state in LIVE_STATES])
+        self.decided += 1
+        self.last_owner = entry.owner
+        is_late = self.decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > self._deadline
+        self.is_over = is_late or len(self.claimed) >= self._request.room
+        return change
+
+    def _decide_entry(self, unit: UnitOfWork, entry: Entry) -> Change:
+        decide, token = self._request.decide, self._token
+        facts = unit.require_facts(entry.task_id)
+        change = decide(facts, entry, token)
+        if change.new_runs and (existing := unit.find_existing_runs(entry.task_id, change)):
+            change = decide(facts._replace(existing_run_ids=existing), entry, token)
+            change = unit.deduplicate(entry.task_id, change)
+        if entry.slot not in change.dropped:
+            check_entry_moved(entry, change)
+        return change
+
+
+def _build_taken(answer: Sequence[Any], *, is_reserved: bool) -> _Taken:
+    epoch, counter, node, limits, members, documents = answer
+    names = list(map(parse_entry_member, members))
+    return _Taken(is_reserved, int(epoch), int(counter), node, limits, members, names, documents)
+
+
+def _find_entry(unit: UnitOfWork, member: str, name: EntryName) -> Entry | None:
+    """Return the claimable entry that has this member."""
+    known = unit.tasks.get(name.task_id)
+    if known is None or known.after is None:
+        return None
+    for entry in known.after.entries:
+        if entry.slot == name.slot and entry.state in CLAIMABLE and entry_member(known.after.number, entry) == member:
+            return entry
+    return None
+
+
+def _release_guard(unit: UnitOfWork, task_id: str) -> None:
+    """Do not check the version of a task that was not decided."""
+    known = unit.tasks.get(task_id)
+    if known is not None and known.before is known.after:
+        unit.transaction.forget(unit.transaction.keys.task(task_id))
+
+
+def _build_claim(claim: Claim, request: ClaimRequest, head: datetime | None) -> Claim:
+    return claim._replace(more=head is not None and head <= request.now, next_due=head)

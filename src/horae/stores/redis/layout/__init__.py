@@ -1,0 +1,1 @@
+"""Layout of the keys on Redis: names, documents, indexes and counters."""

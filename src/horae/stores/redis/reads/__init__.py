@@ -1,0 +1,1 @@
+"""Reads on Redis: pages of tasks and runs, waiting entries, and indexes with their documents."""

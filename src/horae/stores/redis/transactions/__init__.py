@@ -1,0 +1,1 @@
+"""Optimistic transactions on Redis: documents with versions, and the writes of each port."""

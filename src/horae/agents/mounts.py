@@ -71,13 +71,18 @@ class ResolvedMounts(NamedTuple):
     refusals: Sequence[Refusal]
 
 
-def resolve_mounts(file: Path, requests: Iterable[MountRequest], *, is_main: bool) -> ResolvedMounts:
-    """Return the mounts that are permitted now, and a refusal for each of the others."""
+def resolve_mounts(
+    file: Path, requests: Iterable[MountRequest], *, is_main: bool, reserved: Sequence[Path] = ()
+) -> ResolvedMounts:
+    """Return the mounts that are permitted now, and a refusal for each of the others.
+
+    `reserved` are real paths of which no group gets a part by a mount, whatever the list permits.
+    """
     mounts: list[Mount] = []
     refusals: list[Refusal] = []
     for request in requests:
         try:
-            mount = resolve_mount(file, request, is_main=is_main)
+            mount = resolve_mount(file, request, is_main=is_main, reserved=reserved)
             if any(_overlap(mount.target, other.target) for other in mounts):
                 raise CATALOGUE.refuse("mount_target_twice", value=mount.target)
             mounts.append(mount)
@@ -86,7 +91,7 @@ def resolve_mounts(file: Path, requests: Iterable[MountRequest], *, is_main: boo
     return ResolvedMounts(mounts, refusals)
 
 
-def resolve_mount(file: Path, request: MountRequest, *, is_main: bool) -> Mount:
+def resolve_mount(file: Path, request: MountRequest, *, is_main: bool, reserved: Sequence[Path] = ()) -> Mount:
     """Return the mount with its real path, writable only if all three agree: request, root and kind of group."""
     permitted = read_mount_list(file)
     target = _target(request)
@@ -100,6 +105,9 @@ def resolve_mount(file: Path, request: MountRequest, *, is_main: bool) -> Mount:
         raise CATALOGUE.refuse("mount_not_allowed", path=request.host_path, file=file, allowed=allowed)
     if Path(os.path.realpath(file)).is_relative_to(path):
         raise CATALOGUE.refuse("mount_of_list", path=request.host_path, file=file)
+    for each in reserved:
+        if path.is_relative_to(each) or each.is_relative_to(path):
+            raise CATALOGUE.refuse("mount_of_agents", path=request.host_path, directory=each)
     root = max(roots, key=lambda each: len(each.path.parts))
     may_write = root.allow_read_write and (is_main or not permitted.non_main_read_only)
     return Mount(str(path), target, writable=may_write and not request.readonly)

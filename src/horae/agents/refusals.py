@@ -1,4 +1,4 @@
-"""Refusals of runtimes and mounts: code, sentence and hint in two languages."""
+"""Refusals of runtimes, mounts, settings and specs of agents: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -43,6 +43,48 @@ CATALOGUE: Final = RefusalCatalogue(
             "Give {allowed}.",
             "无法用 {name} = {value} 启动代理。",
             "请给出:{allowed}。",
+        ),
+        "agent_setting": RefusalEntry(
+            InvalidTask,
+            "The setting '{name}' of agents cannot be {value}.",
+            "Give {wanted}, in the table [targets.agent].",
+            "代理的设置“{name}”不能是 {value}。",
+            "请在表 [targets.agent] 中给出:{wanted}。",
+        ),
+        "agent_directory_missing": RefusalEntry(
+            Conflict,
+            "There is no directory for the files of agents.",
+            "Set directory in the table [targets.agent] to an absolute path. With a store in a SQLite file it is 'agents' beside it.",
+            "没有存放代理文件的目录。",
+            "请在表 [targets.agent] 中把 directory 设为绝对路径。存储为 SQLite 文件时,默认是其旁边的“agents”。",
+        ),
+        "agents_disabled": RefusalEntry(
+            Conflict,
+            "This node runs no agents.",
+            "Start one that does: horae up --agents, or set enabled = true in the table [targets.agent].",
+            "此节点不运行代理。",
+            "请启动运行代理的节点:horae up --agents,或在表 [targets.agent] 中设置 enabled = true。",
+        ),
+        "agent_secret_missing": RefusalEntry(
+            Conflict,
+            "Agents need the secret '{name}', which is not set.",
+            "Set it: horae secret set {name} --owner local.",
+            "代理需要机密“{name}”,但它尚未设置。",
+            "请设置:horae secret set {name} --owner local。",
+        ),
+        "agent_spec": RefusalEntry(
+            InvalidTask,
+            "An agent's task cannot have {name} = {value}.",
+            "Give {wanted}.",
+            "代理任务不能有 {name} = {value}。",
+            "请给出:{wanted}。",
+        ),
+        "agent_unknown_key": RefusalEntry(
+            InvalidTask,
+            "An agent's task has no '{name}'.",
+            "It has: {allowed}.",
+            "代理任务没有“{name}”这一项。",
+            "可用的项:{allowed}。",
         ),
         "mount_source": RefusalEntry(
             InvalidTask,
@@ -94,6 +136,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "Mount a directory that does not contain the file.",
             "没有挂载“{path}”:它包含挂载许可列表 {file}。",
             "请挂载不包含该文件的目录。",
+        ),
+        "mount_of_agents": RefusalEntry(
+            NotAllowed,
+            "'{path}' is not mounted: it overlaps {directory}, where Horae keeps the files of all agents.",
+            "Mount a directory outside of it.",
+            "没有挂载“{path}”:它与 {directory} 重叠,Horae 在那里保存所有代理的文件。",
+            "请挂载该目录之外的目录。",
         ),
         "mount_target": RefusalEntry(
             InvalidTask,

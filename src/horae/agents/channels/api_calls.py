@@ -129,7 +129,7 @@ def _read_object(response: Response) -> dict[str, Any]:
 
 
 def read_delay(value: object, default: timedelta = RETRY_AFTER) -> timedelta:
-    """Return the delay in seconds that a service has asked for, as number or text; the default for anything else."""
+    """Return the delay in seconds that a response requests, as number or text; the default for anything else."""
     try:
         seconds = float(value) if isinstance(value, str | int | float) else -1.0
     except ValueError:

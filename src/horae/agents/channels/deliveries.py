@@ -1,4 +1,4 @@
-"""Passes what a service delivers over HTTP to the open connection; without one the service is asked to deliver later."""
+"""Passes the HTTP callbacks of a service to the open connection; without one it answers 503, so that the service delivers later."""
 
 from __future__ import annotations
 

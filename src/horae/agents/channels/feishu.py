@@ -50,6 +50,7 @@ from .webhook import (
 )
 
 SERVICE: Final = "Feishu"
+_REPETITION_WINDOW: Final = timedelta(hours=1)
 _BASE_URL: Final = "https://open.feishu.cn/open-apis"
 _TOKEN_MARGIN: Final = 600.0
 """A token is renewed so many seconds before it ends."""
@@ -98,6 +99,10 @@ class FeishuChannel:
     @property
     def limit(self) -> TextLimit:
         return LIMIT
+
+    @property
+    def repetition_window(self) -> timedelta:
+        return _REPETITION_WINDOW
 
     async def connect(self, listener: ChannelListener, since: datetime | None = None) -> None:  # noqa: ARG002 - Feishu repeats what was not accepted
         intake = Intake(listener)

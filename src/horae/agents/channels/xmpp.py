@@ -27,7 +27,18 @@ from .channel_settings import ChannelSettings
 from .intake import Intake
 from .reconnect import LOG, ConnectionReport, SessionEnded, backoff, keep_connected
 from .refusals import refuse
-from .xmpp_stanzas import MAM, MAM_RESULT, ArchivedStanza, StanzaReader, bare, read_result, resource, sendable
+from .xmpp_stanzas import (
+    MAM,
+    MAM_RESULT,
+    ArchivedStanza,
+    StanzaReader,
+    archived_person,
+    bare,
+    is_delayed,
+    read_result,
+    resource,
+    sendable,
+)
 
 if TYPE_CHECKING:
     from slixmpp import ClientXMPP
@@ -41,11 +52,11 @@ _JOIN_SECONDS: Final = 30.0
 _ALL_JOINS_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 20.0
 _IDLE_SECONDS: Final = 60.0
-"""After so much silence the server is asked whether it is there: a dead connection would stay silent for ever."""
+"""Seconds of silence before a ping to the server: a dead connection would stay silent for ever."""
 _GOODBYE_SECONDS: Final = 0.3
 _CAUSE_SECONDS: Final = 0.1
 _OVERLAP: Final = timedelta(minutes=2)
-"""Clocks of the server and this machine may differ by so much; the source ids remove what is read twice."""
+"""Clocks of the server and this machine may differ by so much; the source ids remove duplicates."""
 _PAGE: Final = 100
 _DELAYED: Final = timedelta(seconds=30)
 _LATER: Final = frozenset({"resource-constraint", "policy-violation", "remote-server-timeout", "internal-server-error"})
@@ -55,6 +66,8 @@ _UNKNOWN: Final = frozenset(
 _NOT_ALLOWED: Final = frozenset(
     {"forbidden", "not-allowed", "registration-required", "not-authorized", "not-acceptable"}
 )
+_NON_ANONYMOUS: Final = "muc_nonanonymous"
+"""Feature of a room that shows the addresses of its occupants to all."""
 _OWN_ARCHIVE: Final = ""
 _ID_PREFIX: Final = "horae-"
 
@@ -188,6 +201,7 @@ class _Session:
         self._held: dict[str, list[ArchivedStanza]] = {}
         """Stanzas that arrived while the archive of their chat is read."""
         self._joined: set[str] = set()
+        self._non_anonymous: set[str] = set()
         self._join_refusals: dict[str, asyncio.Future[str]] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
         self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
@@ -324,11 +338,21 @@ class _Session:
             self._settle(message_id, None)
             return
         held = self._held.get(bare(sender) if kind == "groupchat" else _OWN_ARCHIVE)
-        arrived = ArchivedStanza(element)
+        arrived = ArchivedStanza(element, person=self._person(element))
         if held is None:
             self._stanzas.put_nowait(arrived)
         else:
             held.append(arrived)
+
+    def _person(self, element: Element) -> str:
+        """Return the address of the occupant of a room who writes now; empty where the room does not show it."""
+        sender = element.get("from", "")
+        if self._client is None or bare(sender) not in self._account.rooms or is_delayed(element):
+            return ""
+        from slixmpp import JID  # noqa: PLC0415 - an extra
+
+        found = self._client.plugin["xep_0045"].get_jid_property(JID(bare(sender)), resource(sender), "jid")
+        return "" if found is None else bare(str(found))
 
     def _settle(self, message_id: str, error: Exception | None) -> None:
         answer = self._answers.get(message_id)
@@ -446,7 +470,10 @@ class _Session:
             info = await self._unless_lost(asking)
         except (IqError, IqTimeout):
             return False
-        return MAM in info["disco_info"]["features"]
+        features = info["disco_info"]["features"]
+        if _NON_ANONYMOUS in features:
+            self._non_anonymous.add(place)
+        return MAM in features
 
     async def _catch_up(self, archive: str) -> None:
         """Queue what the archive has since the newest known message, then what arrived meanwhile."""
@@ -477,7 +504,9 @@ class _Session:
         async for result in client.plugin["xep_0313"].iterate(place, start=self._since(archive), rsm={"max": _PAGE}):
             stanza = read_result(result.xml)
             if stanza is not None:
-                found.append(stanza)
+                # Where a room hides addresses, the element is not of the room: its author could have written it.
+                is_shown = archive in self._non_anonymous
+                found.append(stanza._replace(person=archived_person(stanza.element) if is_shown else ""))
 
     def _release(self, archive: str, first: list[ArchivedStanza]) -> None:
         for stanza in (*first, *self._held.pop(archive, ())):
@@ -518,8 +547,7 @@ class _Session:
                 raise _ConnectionLost
         finally:
             ping.cancel()
-            with suppress(asyncio.CancelledError, SessionEnded):
-                await ping
+            await asyncio.gather(ping, return_exceptions=True)
 
     def send_sign(self, chat: str, sign: Element) -> None:
         is_room = bare(chat) in self._joined and not resource(chat)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element
 
-from ...ports.channel import IncomingMessage, MessageChange, QuotedMessage
+from ...ports.channel import IncomingMessage, MessageChange, QuotedMessage, credible_instant
 
 CLIENT: Final = "{jabber:client}"
 MAM_RESULT: Final = "{urn:xmpp:mam:2}result"
@@ -21,16 +21,21 @@ _RETRACT: Final = "{urn:xmpp:message-retract:1}retract"
 _REPLY: Final = "{urn:xmpp:reply:0}reply"
 _FALLBACK: Final = "{urn:xmpp:fallback:0}fallback"
 _FALLBACK_BODY: Final = "{urn:xmpp:fallback:0}body"
+_MUC_USER: Final = "{http://jabber.org/protocol/muc#user}"
 _UNSENDABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REMEMBERED: Final = 2_000
 
 
 class ArchivedStanza(NamedTuple):
-    """A message stanza; `archive_id` and `stamp` are of an archive that it was read from."""
+    """A message stanza; `archive_id` and `stamp` are of an archive that it was read from.
+
+    `person` is the address of the occupant of a room who wrote it, where the room shows it: a nick can be taken by anyone.
+    """
 
     element: Element
     archive_id: str = ""
     stamp: str = ""
+    person: str = ""
 
 
 def read_result(element: Element) -> ArchivedStanza | None:
@@ -42,6 +47,18 @@ def read_result(element: Element) -> ArchivedStanza | None:
         return None
     delay = forwarded.find(_DELAY)
     return ArchivedStanza(message, result.get("id", ""), "" if delay is None else delay.get("stamp", ""))
+
+
+def archived_person(element: Element) -> str:
+    """Return the address that the archive of a room names as the author of a message; empty where it names none, or several."""
+    items = element.findall(f"{_MUC_USER}x/{_MUC_USER}item")
+    found = {bare(each.get("jid", "")) for each in items}
+    return found.pop() if len(found) == 1 else ""
+
+
+def is_delayed(element: Element) -> bool:
+    """Whether a message is not of now, as in the history of a room: another person may have the nick by now."""
+    return element.find(_DELAY) is not None
 
 
 def bare(jid: str) -> str:
@@ -86,15 +103,18 @@ class StanzaReader:
             change, target = MessageChange.EDITED, replaced.get("id", "")
         else:
             change, target = MessageChange.NEW, message_id or archive_id
+        if is_room and not resource(sender):
+            sender = ""  # the room itself, as for the retraction of a moderator
         name = resource(sender) if is_room or chat == sender else bare(sender)
         if archive_id and change is MessageChange.NEW:
             self._remember(chat, archive_id, QuotedMessage(target, name, text))
+        author = stanza.person if sender and stanza.person else sender
         digest = sha256("\n".join((sender, message_id, sent.isoformat() if not message_id else "", text)).encode())
         return IncomingMessage(
             chat=chat,
             id=target,
             source_id=f"{chat}:{archive_id or digest.hexdigest()[:32]}",
-            sender=sender if is_room or chat == sender else bare(sender),
+            sender=author if is_room or chat == sender else bare(sender),
             sender_name=name,
             text=text,
             sent=sent,
@@ -106,7 +126,7 @@ class StanzaReader:
 
     def _is_private_message(self, element: Element) -> bool:
         """Whether an occupant of a room wrote to the channel alone: the answer has to go to the occupant."""
-        return element.find("{http://jabber.org/protocol/muc#user}x") is not None
+        return element.find(f"{_MUC_USER}x") is not None
 
     def _archive_id(self, element: Element, archive: str) -> str:
         """Return the id that this archive gave; a sender could add one of another archive."""
@@ -150,6 +170,7 @@ def _delay(element: Element) -> str:
 def _instant(stamp: str, now: datetime) -> datetime:
     try:
         read = datetime.fromisoformat(stamp)
-    except ValueError:
+        read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        return credible_instant(read, now)
+    except (ValueError, OverflowError):
         return now
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

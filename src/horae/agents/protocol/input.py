@@ -1,4 +1,4 @@
-"""Input document: what an agent is to do, read from stdin until its end."""
+"""Input document: the prompt and the settings of a turn, read from stdin until its end."""
 
 from __future__ import annotations
 

@@ -14,6 +14,9 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+_MOVED: Final = "00000000-"
+"""Before every name of a quarantine, so that what could not be removed is the first to be tried again."""
+
 
 class UnsafeFile(Exception):  # noqa: N818 - a property of the file, not a defect of the host
     """The file is not one that the host reads: a link, a device, a directory, too large, or with a second name."""
@@ -81,3 +84,34 @@ def write_file(name: str, content: bytes, directory: int, *, mode: int = 0o644) 
         with suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
         raise
+
+
+def remove_tree(name: str, directory: int) -> None:
+    """Remove a file, a link or a directory with its content; no link is followed, and what cannot be removed stays.
+
+    Inner directories are first moved up, because an agent can nest them deeper than a recursion or open files allow.
+    """
+    waiting = [name]
+    while waiting:
+        each = waiting.pop()
+        try:
+            opened = os.open(each, _DIRECTORY, dir_fd=directory)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(each, dir_fd=directory)
+            continue
+        try:
+            for inner in os.listdir(opened):  # noqa: PTH208 - by its descriptor
+                try:
+                    os.unlink(inner, dir_fd=opened)
+                except IsADirectoryError:
+                    moved = f"{_MOVED}{token_hex(8)}"
+                    with suppress(OSError):
+                        os.rename(inner, moved, src_dir_fd=opened, dst_dir_fd=directory)
+                        waiting.append(moved)
+                except OSError:
+                    continue
+        finally:
+            os.close(opened)
+        with suppress(OSError):
+            os.rmdir(each, dir_fd=directory)

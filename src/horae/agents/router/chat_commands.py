@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from .trigger import remove_trigger
+from .trigger import has_trigger, remove_trigger
 
 
 class ChatVerb(StrEnum):
@@ -21,10 +21,11 @@ class ChatVerb(StrEnum):
 
 
 class ChatCommand(NamedTuple):
-    """A verb and the rest of the line: the name or the id of a task, or nothing."""
+    """A verb and the rest of the line: the name or the id of a task, or nothing. `is_addressed`: it names the assistant."""
 
     verb: ChatVerb
     argument: str = ""
+    is_addressed: bool = False
 
 
 _WORDS: Final[Mapping[str, ChatVerb]] = {
@@ -40,8 +41,17 @@ _WORDS: Final[Mapping[str, ChatVerb]] = {
     "撤销": ChatVerb.UNDO,
     "帮助": ChatVerb.HELP,
 }
-_WITH_ARGUMENT: Final = frozenset({ChatVerb.PAUSE, ChatVerb.RESUME, ChatVerb.CANCEL, ChatVerb.WHY})
-_COMMAND: Final = re.compile(r"[/／](?P<word>[A-Za-z]+|[\u4e00-\u9fff]+)(?:@\S+)?(?:\s+(?P<argument>.*))?", re.DOTALL)
+CHINESE_WORDS: Final[Mapping[ChatVerb, str]] = {
+    ChatVerb.PAUSE: "暂停",
+    ChatVerb.RESUME: "恢复",
+    ChatVerb.CANCEL: "取消",
+    ChatVerb.WHY: "为什么",
+}
+"""Words that answers in Chinese use for commands with an argument."""
+_WITH_ARGUMENT: Final = frozenset(CHINESE_WORDS)
+_COMMAND: Final = re.compile(
+    r"[/／](?P<word>[A-Za-z]+|[\u4e00-\u9fff]+)(?P<bot>@\S+)?(?:\s+(?P<argument>.*))?", re.DOTALL
+)
 MAX_ARGUMENT_CHARACTERS: Final = 200
 
 
@@ -52,6 +62,7 @@ def parse_chat_command(text: str, trigger: str = "") -> ChatCommand | None:
     `/pause@bot report`, as Telegram writes it, is a command too. Unknown words belong to the agent.
     """
     line = remove_trigger(text, trigger).strip()
+    is_addressed = has_trigger(text, trigger)
     found = _COMMAND.fullmatch(line)
     if found is None or "\n" in line:
         return None
@@ -59,4 +70,5 @@ def parse_chat_command(text: str, trigger: str = "") -> ChatCommand | None:
     argument = (found["argument"] or "").strip()
     if verb is None or len(argument) > MAX_ARGUMENT_CHARACTERS:
         return None
-    return ChatCommand(verb, argument if verb in _WITH_ARGUMENT else "")
+    is_addressed = is_addressed or found["bot"] is not None
+    return ChatCommand(verb, argument if verb in _WITH_ARGUMENT else "", is_addressed)

@@ -26,9 +26,13 @@ class PromptMessage(NamedTuple):
     quoted: QuotedText | None = None
 
 
-def write_prompt(messages: Sequence[PromptMessage], zone: str) -> str:
-    """Write the prompt; instants are those of the zone. Text from the chat cannot close a tag."""
-    lines = [f'<context timezone="{_escape(zone)}" />', "<messages>"]
+def write_prompt(messages: Sequence[PromptMessage], zone: str, omitted: int = 0) -> str:
+    """Write the prompt; instants are those of the zone. Text from the chat cannot close a tag.
+
+    `omitted` earlier messages are too many for one prompt: it says how many.
+    """
+    opening = f'<messages omitted="{omitted}">' if omitted else "<messages>"
+    lines = [f'<context timezone="{_escape(zone)}" />', opening]
     lines += [_write_message(message, ZoneInfo(zone)) for message in messages]
     lines.append("</messages>")
     return "\n".join(lines)

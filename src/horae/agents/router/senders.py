@@ -1,4 +1,4 @@
-"""Allow-list of senders: who may wake the agent of a chat, and whose messages are kept at all."""
+"""Allow-list of senders: which senders may wake the agent of a chat, and which messages are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class DeniedMode(StrEnum):
-    """What happens to the message of a sender who is not on the list."""
+    """Treatment of the message of a sender that is not on the list."""
 
     TRIGGER = "trigger"
     """Kept as context; it wakes nothing."""

@@ -14,29 +14,40 @@ from ..protocol import AgentInput, AgentResult, ProtocolError, read_input, write
 from ..protocol.documents import MAX_INPUT_BYTES
 from .forward import forward_port
 from .inbox import Inbox
-from .minds import CommandMind, EchoMind, Mind
+from .mcp_server import main as serve_tools
+from .memory import protect_memory
+from .mind_options import add_mind_options, check_mind_options, has_model_socket, make_mind
 from .turns import POLL_SECONDS, AgentTurns
 
 INPUT_FOLDER: Final = "/workspace/ipc/input"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    if options.mind == "command" and not options.command:
-        _parser().error("the mind 'command' needs a program: horae-agent --mind command -- PROGRAM [ARGUMENT …]")
-    mind: Mind = CommandMind(options.command) if options.mind == "command" else EchoMind()
+    given_arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if given_arguments[:1] == ["mcp"]:
+        return serve_tools(given_arguments[1:])
+    parser = _parser()
+    options = parser.parse_args(given_arguments)
+    check_mind_options(parser, options)
+    protect_memory()
     try:
         given = read_input(sys.stdin.buffer.read(MAX_INPUT_BYTES + 1))
     except ProtocolError as error:
         _emit(AgentResult(status="error", error=f"the input cannot be read: {error}"))
         return 1
-    return asyncio.run(_run(options, mind, given))
+    return asyncio.run(_run(options, given))
 
 
-async def _run(options: argparse.Namespace, mind: Mind, given: AgentInput) -> int:
+async def _run(options: argparse.Namespace, given: AgentInput) -> int:
+    clock = SystemClock()
     servers = [await forward_port(port, path) for port, path in options.forward]
+    if has_model_socket(options):
+        servers.append(await forward_port(0, options.model_socket))
+        port = servers[-1].sockets[0].getsockname()[1]
+        options.base_url = f"http://127.0.0.1:{port}" + ("/v1" if options.mind == "openai" else "")
     try:
-        turns = AgentTurns(mind, Inbox(options.input), _emit, SystemClock(), options.poll)
+        mind = make_mind(options, given, clock)
+        turns = AgentTurns(mind, Inbox(options.input), _emit, clock, options.poll)
         return await turns.run(given)
     finally:
         for server in servers:
@@ -52,8 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="horae-agent",
         description="Runs one agent: reads a JSON document on stdin, writes marked JSON results on stdout.",
+        epilog="horae-agent mcp serves the tools of the agent over stdio (MCP).",
     )
-    parser.add_argument("--mind", choices=["echo", "command"], default="echo", help="what answers the prompt (echo)")
+    add_mind_options(parser)
     parser.add_argument(
         "--input", type=Path, default=Path(INPUT_FOLDER), help=f"directory of further messages ({INPUT_FOLDER})"
     )

@@ -1,4 +1,4 @@
-"""Script of a scheduled task: runs before the mind is asked, and decides whether it is asked at all."""
+"""Script of a scheduled task: runs before the call of the mind, and decides whether the mind is called."""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ class AgentTurns:
             try:
                 answer = await ask(self._mind, prompt, self._session_id)
             except MindFailed as error:
-                self._emit(AgentResult(status="error", error=str(error), new_session_id=self._session_id))
+                failed = AgentResult(
+                    status="error", error=str(error), new_session_id=self._session_id, usage=error.usage
+                )
+                self._emit(failed)
                 return 1
             is_closing = self._finish_turn(answer, batch)
             if is_closing:

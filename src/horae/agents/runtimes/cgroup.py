@@ -117,7 +117,7 @@ class Cgroup:
         return True
 
     async def remove(self) -> None:
-        """Kill what is left and remove the directories: a killed process leaves its group a moment later."""
+        """Kill the remaining processes and remove the directories: a killed process leaves its group a moment later."""
         for _ in range(_REMOVE_ATTEMPTS):
             if self.try_remove():
                 return

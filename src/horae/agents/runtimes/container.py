@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
+from ...clock import SystemClock
 from ...ports.runtime import Enforcement, Limits, RuntimeSpec
 from ..refusals import CATALOGUE
 from . import host_processes
@@ -38,6 +39,8 @@ _CLIENT_VARIABLES: Final = (
 )
 """The client needs these. No others: podman copies proxy settings, which may hold passwords, into the container."""
 _NOT_STARTED: Final = 125
+_REMOVAL_ATTEMPTS: Final = 100
+_REMOVAL_PAUSE: Final = 0.05
 _MAX_USER_PROCESSES: Final = 4096
 
 
@@ -131,15 +134,26 @@ class ContainerRuntime:
         runs = {run: pids for run, pids in host_processes.find_runs(self._install).items() if run not in keep}
         for processes in runs.values():
             host_processes.kill(processes)
+        found = set(await self._list_runs()) - set(keep)
+        for run in found:
+            await self.remove(process_name(self._install, run))
+        await self._wait_for_removal(found)
+        return sorted((runs.keys() | found) - set(keep))
+
+    async def _list_runs(self) -> Sequence[str]:
         prefix = name_prefix(self._install)
         listed = await self._run(
             "ps", "--all", "--filter", f"label={INSTALL_LABEL}={self._install}", "--format", "{{.Names}}"
         )
-        found = [name.removeprefix(prefix) for name in listed.split() if name.startswith(prefix)]
-        for run in found:
-            if run not in keep:
-                await self.remove(process_name(self._install, run))
-        return sorted((runs.keys() | set(found)) - set(keep))
+        return [name.removeprefix(prefix) for name in listed.split() if name.startswith(prefix)]
+
+    async def _wait_for_removal(self, runs: Collection[str]) -> None:
+        """Docker refuses to remove a container that it is removing already, as it does at the end of its program."""
+        clock = SystemClock()
+        for _ in range(_REMOVAL_ATTEMPTS):
+            if not runs or not set(runs).intersection(await self._list_runs()):
+                return
+            await clock.pause(_REMOVAL_PAUSE)
 
     async def remove(self, name: str) -> None:
         await self._run(*self._remove(name))

@@ -19,7 +19,7 @@ _REAP_PAUSE: Final = 0.02
 
 
 class LocalEnding(Ending):
-    """Kills what is left of one run, and removes its control group."""
+    """Kills the remaining processes of one run, and removes its control group."""
 
     def __init__(self, install: str, run: str, group: Cgroup | None) -> None:
         self._install = install

@@ -111,4 +111,5 @@ def _is_place(path: str) -> bool:
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    return PurePosixPath(path).is_relative_to(folder)
+    """Whether a path is a folder or within it; both are canonical."""
+    return path == folder or path.startswith(folder if folder == "/" else f"{folder}/")

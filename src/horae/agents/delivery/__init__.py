@@ -1,0 +1,1 @@
+"""Sends the texts of agents to their chats."""

@@ -50,6 +50,10 @@ class ChainAccess(Protocol):
         """Apply a change to a locked task, without following its ends."""
 
 
+def ignore_links(_changes: Sequence[Change]) -> None:
+    """Observer of links of a store that is not observed."""
+
+
 class Relink(NamedTuple):
     """A task whose links change: None before its creation and after its deletion. `now` is the instant of the change.
 

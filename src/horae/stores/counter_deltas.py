@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from ..model.change import Change
+from ..model.change import Change, Success
 from ..model.counts import (
     LATENESS_PREFIX,
     NO_HOUR,
@@ -49,13 +49,13 @@ class CounterDeltas:
         """Count one new active task."""
         self.counts[owner, NO_HOUR, ACTIVE_TASKS] += 1
 
-    def count_success(self, run: Run, *, completed: bool) -> None:
+    def count_success(self, run: Run, success: Success) -> None:
         """Count the run of an `OrdinarySuccess`. Hot path: nearly every count comes from here, so the lateness bucket is
         kept as a number and the counter names are built in `total_deltas`."""
-        started, ended = microseconds_of[run.started or run.due], microseconds_of[run.ended or run.due]
-        lateness = bucket_of_microseconds(started - microseconds_of[run.due])
-        self.succeeded[run.owner, ended // HOUR_MICROSECONDS, lateness] += 1
-        if completed:
+        started, ended, _, status = success
+        late = microseconds_of[started or run.due] - microseconds_of[run.due]
+        self.succeeded[run.owner, microseconds_of[ended] // HOUR_MICROSECONDS, bucket_of_microseconds(late)] += 1
+        if status.state is TaskState.COMPLETED:
             self.completed[run.owner] += 1
 
     def total_deltas(self) -> Deltas:

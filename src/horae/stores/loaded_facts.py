@@ -9,9 +9,9 @@ from typing import Final, Generic, TypeVar
 from ..model.accounts.system_owner import account_of
 from ..model.change import Change, Facts
 from ..model.entry import Entry
-from ..model.idle import IdleRun, YieldReason, idle_runs_of, record_writes
-from ..model.lane import LaneUse, block_reason
-from ..model.rate import Rate
+from ..model.lanes.idle import IdleRun, YieldReason, idle_runs_of, record_writes
+from ..model.lanes.lane import LaneUse, block_reason
+from ..model.lanes.rate import Rate
 from ..model.reason import Reason
 from ..model.record import Record, RecordWrite
 from ..model.run import Run
@@ -52,6 +52,9 @@ class LaneCounts:
         self._taken: dict[str, int] = {}
         self._offered: dict[str, int] = {}
         self._with_waiting: set[str] = set()
+        """Lanes with parked entries; those that `add_parked` was called with may be left out."""
+        self._parked_entries: dict[str, set[tuple[int, str]]] = {}
+        """Parked entries of the tasks that are decided, by lane: any of these decisions may remove them."""
         self._last_owners: dict[str, str] = {}
         self.rates: dict[str, LaneRate] = {}
         """Lanes that have a rate."""
@@ -64,7 +67,7 @@ class LaneCounts:
         self._idle_runs: dict[str, dict[str, IdleRun]] = {}
         """Idle runs by lane and run id; only for lanes that have some."""
         self.is_unrestricted = True
-        """No task has a lane, and no owner is limited or blocked."""
+        """None of the tasks has a lane, and none of their owners is limited or blocked."""
 
     def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         """Return the use of the lanes that a run of the task takes: its own lanes, then that of its owner."""
@@ -74,15 +77,21 @@ class LaneCounts:
         return tuple(map(self._use, lanes))
 
     def block_reason(self, task: Task) -> Reason | None:
-        return block_reason(task.owner, task.lane, self._block_reasons.get)
+        return block_reason(task.owner, task.lane, self._block_reasons.get) if self._block_reasons else None
+
+    def is_owner_unrestricted(self, owner: str) -> bool:
+        """Whether the owner of a task, or the account of a system task, has no limit and is not blocked."""
+        if self.is_unrestricted:
+            return True
+        is_blocked = bool(self._block_reasons) and block_reason(owner, None, self._block_reasons.get) is not None
+        return self._lane_of_owner.get(account_of(owner)) is None and not is_blocked
 
     def _use(self, lane: str) -> LaneUse:
         limit, taken, offered = self._limits[lane], self._taken[lane], self._offered.get(lane, 0)
         idle = tuple(self._idle_runs[lane].values()) if lane in self._idle_runs else ()
         found = self.rates.get(lane)
-        if found is None:
-            return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, idle)
-        return LaneUse(lane, limit, taken, offered, lane in self._with_waiting, idle, found.rate, found.left)
+        rate, left = (None, None) if found is None else (found.rate, found.left)
+        return new_tuple(LaneUse, (lane, limit, taken, offered, self.has_waiting(lane), idle, rate, left, None))
 
     def add_idle_record(self, record: Record) -> None:
         """Add the record of the idle runs of a lane that was read."""
@@ -122,8 +131,16 @@ class LaneCounts:
         if lane in self._offered:
             self._offered[lane] += number
 
-    def add_waiting(self, lane: str) -> None:
-        self._with_waiting.add(lane)
+    def add_parked(self, lane: str, number: int, slot: str) -> None:
+        """Add an entry that is parked in a lane, by the number of its task."""
+        self._parked_entries.setdefault(lane, set()).add((number, slot))
+
+    def remove_parked(self, lane: str, number: int, slot: str) -> None:
+        self._parked_entries.get(lane, set()).discard((number, slot))
+
+    def add_newcomer(self, lane: str, number: int, slot: str) -> None:
+        """Add an entry that a decision parks."""
+        self.add_parked(lane, number, slot)
         if lane in self.rates:
             self.rates[lane].has_newcomers = True
 
@@ -139,7 +156,7 @@ class LaneCounts:
         return self._offered.get(lane, 0)
 
     def has_waiting(self, lane: str) -> bool:
-        return lane in self._with_waiting
+        return lane in self._with_waiting or bool(self._parked_entries.get(lane))
 
     def last_owner(self, lane: str) -> str:
         """Return the owner that got the last slot of a lane; an empty text: none yet."""

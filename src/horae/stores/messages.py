@@ -69,7 +69,8 @@ class MessageAccess(Protocol):
     async def known_numbers(self, stream_id: Any, identities: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         """Return the numbers of messages with these sources and ids that the stream has."""
 
-    async def insert(self, stream_id: Any, messages: Sequence[Message]) -> None: ...
+    async def append(self, locked: LockedStream, messages: Sequence[Message]) -> None:
+        """Write new messages, and the numbers and the size that their stream has with them."""
 
     async def cursors(self, stream_id: Any) -> tuple[Cursor, ...]:
         """Return the cursors of a stream by reader."""
@@ -158,8 +159,7 @@ async def _append(
         if event is not None:
             is_compared = is_compared or needs_usage(stream, append.stream, writing.quota)
             locked = streams[writing.owner, name] = LockedStream(stream_id, append.stream)
-            await access.insert(stream_id, append.added)
-            await access.update(locked)
+            await access.append(locked, append.added)
             await access.write_event(event)
     if is_compared:
         check_usage(writing.owner, await access.usage(writing.owner), writing.quota)

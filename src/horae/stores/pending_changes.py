@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from ..errors import HoraeError, StoreError
 from ..model.change import Change
 from ..model.entry import CLAIMABLE, Entry
+from ..model.lanes.route import is_route
 from ..model.refusals import refuse
-from ..model.route import is_route
 from ..model.run import LIVE_STATES, Run
 from ..model.task import Task
 from .codec.columns import TaskIdentity, edited_task_identity, new_task_identities

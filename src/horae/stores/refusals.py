@@ -12,9 +12,10 @@ CATALOGUE: Final = RefusalCatalogue(
         "bad_store_address": RefusalEntry(
             UnknownStore,
             "'{url}' is not the address of a store: {problem}.",
-            "Write it like postgresql://user:password@host:5432/database or mysql://user:password@host:3306/database.",
+            "Write it like postgresql://user:password@host:5432/database, mysql://user:password@host:3306/database or "
+            "redis://user:password@host:6379/0.",
             "“{url}”不是存储地址:{problem}。",
-            "请写成 postgresql://用户:密码@主机:5432/数据库 或 mysql://用户:密码@主机:3306/数据库。",
+            "请写成 postgresql://用户:密码@主机:5432/数据库、mysql://用户:密码@主机:3306/数据库 或 redis://用户:密码@主机:6379/0。",
         ),
         "store_library_missing": RefusalEntry(
             UnusableStore,
@@ -34,9 +35,9 @@ CATALOGUE: Final = RefusalCatalogue(
             UnusableStore,
             "{place} refused the login of this user: {problem}.",
             "Check the user and the password, and what the server allows this machine. A password that is not in the address is "
-            "read from PGPASSWORD or PGPASSFILE (PostgreSQL) and MYSQL_PWD (MySQL).",
+            "read from PGPASSWORD or PGPASSFILE (PostgreSQL), MYSQL_PWD (MySQL) and REDISCLI_AUTH (Redis).",
             "{place} 拒绝该用户登录:{problem}。",
-            "请检查用户和密码,以及服务器对本机的授权。地址中没有密码时,读取 PGPASSWORD 或 PGPASSFILE（PostgreSQL）以及 MYSQL_PWD（MySQL）。",
+            "请检查用户和密码,以及服务器对本机的授权。地址中没有密码时,读取 PGPASSWORD 或 PGPASSFILE（PostgreSQL）、MYSQL_PWD（MySQL）以及 REDISCLI_AUTH（Redis）。",
         ),
         "store_database_missing": RefusalEntry(
             UnusableStore,
@@ -51,6 +52,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "Let the user own the schema {schema}, or let its owner run 'horae db upgrade' once.",
             "该用户在 {place} 缺少存储所需的权限:{problem}。",
             "请让该用户拥有模式 {schema},或由其所有者执行一次“horae db upgrade”。",
+        ),
+        "store_commands_denied": RefusalEntry(
+            UnusableStore,
+            "This user may not run the commands at {place} that a store needs: {problem}.",
+            "Allow them at the server: ACL SETUSER NAME +@all -@dangerous +info +config|get ~* &*",
+            "该用户在 {place} 不能执行存储所需的命令:{problem}。",
+            "请在服务器上授权:ACL SETUSER 用户 +@all -@dangerous +info +config|get ~* &*",
+        ),
+        "store_evicts": RefusalEntry(
+            UnusableStore,
+            "{place} removes keys when its memory is full (maxmemory-policy {policy}), which would lose tasks.",
+            "Set it at the server: CONFIG SET maxmemory-policy noeviction",
+            "{place} 在内存不足时会删除键(maxmemory-policy {policy}),任务会因此丢失。",
+            "请在服务器上设置:CONFIG SET maxmemory-policy noeviction",
         ),
         "store_read_only": RefusalEntry(
             UnusableStore,
@@ -74,6 +89,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "旧版本的节点仍在运行,无法升级 {place}:{names}。",
             "请先停止这些节点,再启动本版本:升级会重命名表,旧版本无法继续使用。崩溃的节点在最后一次心跳 {lease} 后视为已停止。",
         ),
+        "store_replicas_missing": RefusalEntry(
+            UnusableStore,
+            "{place} has {found} replicas, and the address asks that {wanted} have each commit (wait_replicas).",
+            "Start the replicas, or give the address a smaller wait_replicas.",
+            "{place} 有 {found} 个副本,而地址要求每次提交都写入 {wanted} 个副本(wait_replicas)。",
+            "请启动副本,或在地址中减小 wait_replicas。",
+        ),
         "store_not_ours": RefusalEntry(
             UnusableStore,
             "The schema {schema} at {place} holds tables of another program, and was left as it is.",
@@ -94,6 +116,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "Upgrade the server, or use another one.",
             "{place} 运行的是 {found},而存储需要 {wanted}。",
             "请升级服务器,或使用其他服务器。",
+        ),
+        "store_feature_missing": RefusalEntry(
+            UnusableStore,
+            "{place} lacks a feature that the store uses. {problem} ({answer}).",
+            "Use a server that has it, or grant this login the right to use it; docs/scale.md lists the servers.",
+            "{place} 缺少存储所需的功能。{problem}（{answer}）。",
+            "请使用具备该功能的服务器，或授予此登录名相应权限；docs/scale.md 列出了各种服务器。",
         ),
         "store_not_durable": RefusalEntry(
             UnusableStore,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from ..model.change import Change
-from ..model.run import LIVE_STATES, Run
+from ..model.run import LIVE_STATES, Origin, Run
 from ..model.task import Task, TaskState, TaskStatus
-from ..schedule import After
 
+_NO_RUNS: Final[frozenset[str]] = frozenset()
 _ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 
 
@@ -45,6 +46,8 @@ class TaskCache:
     def __init__(self) -> None:
         self._entries: dict[int, CachedTask] = {}
         self._task_of_run: dict[str, int] = {}
+        self._never_ordinary: set[str] = set()
+        """Those of `_task_of_run` whose settlement takes the general path."""
         self._empty_at_version: dict[int, int] = {}
         """By task number, the version at which the task was left with no agenda entry; that write raises the version."""
         self._size = 0
@@ -65,17 +68,10 @@ class TaskCache:
         task_of_run = self._task_of_run
         return {run_id: number for run_id in run_ids if (number := task_of_run.get(run_id)) is not None}
 
-    def linked_or_laned_runs(self, run_ids: Iterable[str]) -> frozenset[str]:
-        """Return the runs of cached tasks that have successors, run after other tasks, or are in a lane."""
-        found: list[str] = []
-        for run_id in run_ids:
-            cached = self._entries.get(self._task_of_run.get(run_id, 0))
-            if cached is None:
-                continue
-            task = cached.task
-            if task.lane is not None or task.successors or task.schedule.__class__ is After:
-                found.append(run_id)
-        return frozenset(found)
+    def never_ordinary_runs(self, run_ids: Iterable[str]) -> AbstractSet[str]:
+        """Return the runs of cached tasks whose end is never an `OrdinarySuccess`: of tasks with successors, in a lane, also
+        that of an owner with a limit, those that no schedule caused, and several of one task: these stay together."""
+        return self._never_ordinary.intersection(run_ids) if self._never_ordinary else _NO_RUNS
 
     def successors_of(self, numbers: Iterable[int]) -> list[str]:
         """Return the ids of the tasks that run after the cached ones among these."""
@@ -100,23 +96,28 @@ class TaskCache:
         if before is None:
             if not live and status.state in _ENDED_STATES:
                 return
-            self._size += _payload_size(task)
+            size = len(task.payload) + len(task.target.spec)
+            self._size += size
             if len(self._entries) >= self._MAX_TASKS or self._size >= self._MAX_CHARACTERS:
                 self._clear()
-                self._size = _payload_size(task)
+                self._size = size
         else:
             if before.task is not task:
                 self._size += _payload_size(task) - _payload_size(before.task)
             for run in before.live:
                 task_of_run.pop(run.id, None)
+            if self._never_ordinary:
+                self._never_ordinary.difference_update([run.id for run in before.live])
             if not live and status.state in _ENDED_STATES:
                 del self._entries[number]
                 self._empty_at_version.pop(number, None)
-                self._size -= _payload_size(task)
+                self._size -= len(task.payload) + len(task.target.spec)
                 return
         self._entries[number] = cached
         for run in live:
             task_of_run[run.id] = number
+            if run.lanes or task.successors or task.lane or len(live) > 1 or run.origin is not Origin.SCHEDULED:
+                self._never_ordinary.add(run.id)
 
     def update(self, updates: Mapping[int, CachedTask | None], empty_agendas: Iterable[int] = ()) -> None:
         """Store many tasks by number (None removes one); `empty_agendas` are the numbers of tasks without an agenda entry."""
@@ -137,6 +138,7 @@ class TaskCache:
             self._size -= _payload_size(cached.task)
             for run in cached.live:
                 self._task_of_run.pop(run.id, None)
+                self._never_ordinary.discard(run.id)
 
     def clear(self) -> None:
         with self._lock:
@@ -146,6 +148,7 @@ class TaskCache:
         self._entries.clear()
         self._empty_at_version.clear()
         self._task_of_run.clear()
+        self._never_ordinary.clear()
         self._size = 0
 
 

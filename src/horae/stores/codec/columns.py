@@ -22,6 +22,10 @@ entry_priority: Final[Callable[[Row], int]] = itemgetter(6)
 entry_order: Final[Callable[[Row], tuple[int, int, int, str]]] = itemgetter(6, 3, 0, 1)
 """Priority, due instant, task number and slot."""
 entry_lane: Final[Callable[[Row], str | None]] = itemgetter(18)
+entry_instants: Final[Callable[[Row], tuple[int, int]]] = itemgetter(4, 3)
+"""Planned and due instant, in microseconds."""
+entry_shared_columns: Final[Callable[[Row], Row]] = itemgetter(1, 2, *range(5, ENTRY_WIDTH))
+"""All columns but the task and the instants: what entries of a class have in common."""
 entry_task_version: Final[Callable[[Row], tuple[int, int]]] = itemgetter(0, ENTRY_WIDTH)
 """Number and version of the task; only rows that a claim has read or locked have the version."""
 

@@ -23,7 +23,7 @@ class DueRow(NamedTuple):
     next_timed: int | None
     ready: int | None
     is_unrestricted: bool
-    """No owner has a limit or is blocked."""
+    """The owner has no limit and is not blocked."""
     number: int
     version: int
     entry: Row
@@ -33,14 +33,9 @@ class DueRow(NamedTuple):
     entry_count: int
 
     @property
-    def is_chained(self) -> bool:
-        """Whether the entry is one of a chain."""
-        return self.entry[-1] is not None
-
-    @property
-    def has_lane(self) -> bool:
-        """Whether the task is in a lane."""
-        return self.task[_LANE] is not None
+    def needs_general_path(self) -> bool:
+        """Whether its start is never ordinary: it is one of a chain, in a lane, or of an owner with a limit or a block."""
+        return self.entry[-1] is not None or self.task[_LANE] is not None or not self.is_unrestricted
 
     @property
     def has_payload(self) -> bool:
@@ -80,7 +75,6 @@ class LiveTaskRow(NamedTuple):
 
     number: int
     version: int
-    is_unrestricted: bool
     entries: str | None
 
     def decode_entries(self, task_id: str) -> tuple[Entry, ...]:

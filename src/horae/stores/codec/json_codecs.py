@@ -27,9 +27,43 @@ _ONCE_SUFFIX: Final = 'Z"}'
 _ONCE_QUOTE_COUNT: Final = 8
 _read_modifiers: Final = attrgetter("zone", "start", "end", "repeat", "counting", "jitter", "gap", "fold")
 _NO_MODIFIERS: Final = (None, None, None, None, "run", None, None, None)
-encode: Final[Callable[[Any], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Built once: `json.dumps` with separators would build an encoder for every call."""
-decode: Final[Callable[[str], Any]] = json.JSONDecoder().decode
+
+
+def _make_encode() -> Callable[[Any], str]:
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    # `JSONEncoder.encode` makes this object for every call, which takes longer than the encoding of a short value.
+    sort_keys, skip_keys, allow_nan = False, False, True
+    flags = (sort_keys, skip_keys, allow_nan)
+    chunks = make(None, encoder.default, json.encoder.encode_basestring, None, ":", ",", *flags)
+
+    def encode(value: Any) -> str:
+        return "".join(chunks(value, 0))
+
+    return encode
+
+
+def _make_decode() -> Callable[[str], Any]:
+    decoder: Any = json.JSONDecoder()
+    scan = decoder.scan_once
+
+    def decode(text: str) -> Any:
+        # Stored values have no space around them: `JSONDecoder.decode` would look for it twice.
+        try:
+            value, end = scan(text, 0)
+        except StopIteration:
+            return decoder.decode(text)
+        # With anything after the value it raises.
+        return value if end == len(text) else decoder.decode(text)
+
+    return decode
+
+
+encode: Final = _make_encode()
+"""Encodes a value as short JSON text."""
+decode: Final = _make_decode()
 
 
 class ComputedCache(dict[_K, _V], Generic[_K, _V]):

@@ -12,15 +12,16 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from ...model.chain_row import Arrival, ChainRow, ChainState
+from ...model.change import Success
 from ...model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ...model.events.event import Event, EventKind, NumberedEvent
 from ...model.ids import to_microseconds
+from ...model.inputs.placeholders import PREFIX, recognise_template
+from ...model.inputs.run_input import RunInput, parse_input
+from ...model.lanes.route import is_queue
 from ...model.origin import RootOccurrence
-from ...model.placeholders import recognise_template
 from ...model.reason import Reason
-from ...model.route import is_queue
 from ...model.run import Origin, Run, RunState, Span
-from ...model.run_input import RunInput, parse_input
 from ...model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
 from ...ports.records import Record
 from ...ports.store import Node
@@ -215,13 +216,20 @@ def encode_status(task: int, version: int, status: TaskStatus) -> Row:
 
 
 def decode_task(row: Row) -> Task:
-    _, task_id, owner, name, schedule, kind, spec, payload, *rest = row[:TASK_WIDTH]
-    policies_json, created, key, lane, labels_json, version, successors = rest
-    first_fields = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[policies_json])
+    (
+        _, task_id, owner, name, schedule, kind, spec, payload, policies_json, created, key, lane, labels_json, version,
+        successors,
+    ) = row[:TASK_WIDTH]  # fmt: skip
     task = new_tuple(
         Task,
         (
-            *first_fields,
+            task_id,
+            owner,
+            name,
+            schedules[schedule],
+            targets[kind, spec],
+            payload,
+            policies[policies_json],
             instant_of[created],
             key,
             lane,
@@ -230,7 +238,7 @@ def decode_task(row: Row) -> Task:
             lanes[successors] if successors else (),
         ),
     )
-    return recognise_template(task)
+    return recognise_template(task) if PREFIX in payload or PREFIX in spec else task
 
 
 def encode_task(task: Task) -> Row:
@@ -290,25 +298,35 @@ def decode_run(row: Row, task_id: str) -> Run:
     )
 
 
-def encode_started_run(task: int, run: Run) -> Row | None:
-    """Encode the run of an `OrdinaryStart`; None if its id does not begin with its planned instant."""
-    planned = to_microseconds(run.planned)
-    if not names_planned_instant(run.id, planned):
-        return None
+def instants_of_run(run: Run) -> tuple[int, int]:
+    """Return the planned and the due instant of a run in microseconds."""
+    planned = microseconds_of[run.planned]
+    return planned, planned if run.due is run.planned else microseconds_of[run.due]
+
+
+def encode_started_run(task: int, run: Run, instants: tuple[int, int]) -> Row:
+    """Encode the run of an ordinary start, whose id begins with its planned instant."""
+    claimed = None if run.claimed is None else microseconds_of[run.claimed]
     return (
         run.id,
         task,
         run.owner,
         run.origin,
-        planned,
-        planned if run.due is run.planned else to_microseconds(run.due),
+        *instants,
         run.attempt,
         run.state,
         run.token,
         run.node,
-        _microseconds_or_none(run.claimed),
-        _microseconds_or_none(run.started),
+        claimed,
+        claimed if run.started is run.claimed else _microseconds_or_none(run.started),
     )
+
+
+def encode_laned_run(task: int, run: Run) -> Row | None:
+    """Encode the run of a `LanedStart`; None if its id does not begin with its planned instant."""
+    if not is_named_by_instant(run):
+        return None
+    return (*encode_started_run(task, run, instants_of_run(run)), _encode_lanes(run.lanes))
 
 
 def encode_run(task: int, run: Run) -> Row:
@@ -318,11 +336,19 @@ def encode_run(task: int, run: Run) -> Row:
     return (*identity, *_encode_mutable_fields(run), int(not names_planned_instant(run.id, planned)))
 
 
-def encode_success(run: Run) -> Row:
-    """Encode the end of an `OrdinarySuccess`."""
-    result = None if run.result_json is None else replace_lone_surrogates(run.result_json)
-    started, ended = _microseconds_or_none(run.started), _microseconds_or_none(run.ended)
-    return (run.id, RunState.SUCCEEDED, None, started, ended, None, result, None)
+def encode_success(run_id: str, success: Success) -> Row:
+    """Encode the end of a run of an `OrdinarySuccess`."""
+    started, ended, result, _ = success
+    return (
+        run_id,
+        RunState.SUCCEEDED,
+        None,
+        None if started is None else microseconds_of[started],
+        microseconds_of[ended],
+        None,
+        None if result is None else replace_lone_surrogates(result),
+        None,
+    )
 
 
 @lru_cache(maxsize=1_024)
@@ -352,6 +378,11 @@ def _encode_mutable_fields(run: Run) -> Row:
         None if run.input is None else run.input.text,
         None if run.chain is None else encode_chain_place(run.chain),
     )
+
+
+def is_named_by_instant(run: Run) -> bool:
+    """Return whether the id of a run begins with its planned instant: others are indexed separately in the ledger."""
+    return names_planned_instant(run.id, microseconds_of[run.planned])
 
 
 def names_planned_instant(run_id: str, planned: int) -> bool:
@@ -404,6 +435,22 @@ def encode_event(event: Event) -> Row:
         run_id,
         None if detail is None else replace_lone_surrogates(detail),
     )
+
+
+def encode_start_event(run: Run) -> Row:
+    """Encode the only event of an ordinary start."""
+    claimed = run.claimed
+    at = None if claimed is None else microseconds_of[claimed]
+    return (EventKind.RUN_STARTED, at, run.owner, run.task_id, run.id, None)
+
+
+def encode_success_events(task: Task, run: Run, success: Success) -> tuple[Row, ...]:
+    """Encode the events of an ordinary success: the end of the run, and that of the task if it is completed."""
+    at = microseconds_of[success.ended]
+    succeeded = (EventKind.RUN_SUCCEEDED, at, run.owner, run.task_id, run.id, None)
+    if success.status.state is not TaskState.COMPLETED:
+        return (succeeded,)
+    return (succeeded, (EventKind.TASK_COMPLETED, at, task.owner, task.id, None, None))
 
 
 def decode_event(row: Row) -> NumberedEvent:

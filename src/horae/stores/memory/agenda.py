@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from itertools import takewhile, zip_longest
 
 from ...errors import StoreError
-from ...lifecycle.idle import declare_idle
+from ...lifecycle.lanes.idle import declare_idle
 from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
 from ...model.entry import Entry, EntryState
-from ...model.idle import YIELD_REQUEST_KIND, Waiter, YieldReason, node_prefix, yield_request_of
+from ...model.lanes.idle import YIELD_REQUEST_KIND, Waiter, YieldReason, node_prefix, yield_request_of
 from ...model.limits import CLAIM_SLICE
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
-from ...ports.store import Admission, CancelRequest, Claim, Claimed, LeaseRenewal, Node, RouteQueue
+from ...ports.store import Admission, CancelRequest, Claim, Claimed, LeaseRenewal, LinkObserver, Node, RouteQueue
 from .data import Data
 from .entries import key_of
 
@@ -244,6 +244,9 @@ class MemoryAgenda:
             # A node with live runs keeps its row: recovery finds those runs by it.
             if not self._data.runs.live_on_node(node):
                 self._data.nodes.write(node, None)
+
+    def observe_links(self, observer: LinkObserver) -> None:
+        self._data.on_linked = observer
 
     async def next_due(self) -> datetime | None:
         with self._data.lock:

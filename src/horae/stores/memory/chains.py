@@ -84,7 +84,7 @@ class MemoryChainAccess:
         return max((row.planned for row in rows if row.planned is not None), default=None)
 
     def apply(self, task_id: str, change: Change) -> None:
-        self._data.write(task_id, change)
+        self._data.write_linked(task_id, change)
 
 
 def _root_of(row: ChainRow) -> RootOccurrence:

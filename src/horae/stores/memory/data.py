@@ -8,25 +8,25 @@ from datetime import datetime
 
 from ...errors import StoreError
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
-from ...lifecycle.rate import keep_last_starts, next_start, record_starts, starts_left
+from ...lifecycle.lanes.rate import keep_last_starts, next_start, record_starts, starts_left
 from ...model.accounts.system_owner import is_readable
 from ...model.change import Change, Facts
 from ...model.counts import counter_deltas
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.gate import GATE_STATE_KIND
-from ...model.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
-from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
-from ...model.rate import Rate, StartsAt
+from ...model.lanes.idle import IDLE_RUNS_KIND, IdleRun, YieldReason, idle_runs_of, record_writes
+from ...model.lanes.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
+from ...model.lanes.rate import Rate, StartsAt
+from ...model.lanes.route import is_queue, place_entries
 from ...model.reason import Reason
 from ...model.record import RecordWrite
 from ...model.refusals import refuse
-from ...model.route import is_queue, place_entries
 from ...model.run import Run
 from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
 from ...model.task_data import TASK_DATA_KIND
 from ...ports.journal import Line
-from ...ports.store import Node
-from ..chains import Relink, change_of_links, follow_chains, relink
+from ...ports.store import LinkObserver, Node
+from ..chains import Relink, change_of_links, follow_chains, ignore_links, relink
 from ..messages import StreamWrites, stream_writes_of, write_streams
 from ..run_deduplication import deduplicate_runs
 from ..run_to_end import run_to_end
@@ -75,6 +75,9 @@ class Data:
         self._attached_records: list[RecordWrite] = []
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
+        self._linked: list[Change] = []
+        """Changes of tasks that run after those of this transaction."""
+        self.on_linked: LinkObserver = ignore_links
         self._stream_writes: list[StreamWrites] = []
         self._last_number = 0
 
@@ -100,6 +103,7 @@ class Data:
             self._attached_records.clear()
             self._ends.clear()
             self._relinks.clear()
+            self._linked.clear()
             self._stream_writes.clear()
             yield
             run_to_end(self._follow_chains())
@@ -110,6 +114,8 @@ class Data:
             for writing in self._attached_records:
                 if not self.records.write_if_unchanged(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
+        if self._linked:
+            self.on_linked(tuple(self._linked))
 
     async def _follow_chains(self) -> None:
         access = MemoryChainAccess(self)
@@ -117,6 +123,11 @@ class Data:
         for relinked in self._relinks:
             ends += await relink(access, relinked)
         await follow_chains(access, ends)
+
+    def write_linked(self, task_id: str, change: Change) -> None:
+        """Write the change of a linked task."""
+        self._linked.append(change)
+        self.write(task_id, change)
 
     def attach_records(self, writings: Sequence[RecordWrite]) -> None:
         self._attached_records += writings

@@ -11,7 +11,7 @@ from sys import maxsize
 from typing import Final
 
 from ...model.entry import CLAIMABLE, MAX_REPARKS, Entry, EntryState
-from ...model.route import is_queue
+from ...model.lanes.route import is_queue
 from .queue import Key, Queue, Rank
 from .table import Table, Transaction
 

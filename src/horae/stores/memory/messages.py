@@ -88,10 +88,10 @@ class MemoryMessageAccess:
         numbers = self._tables.numbers
         return {each: numbers[*stream_id, *each] for each in identities if (*stream_id, *each) in numbers}
 
-    async def insert(self, stream_id: Any, messages: Sequence[Message]) -> None:
-        del stream_id
+    async def append(self, locked: LockedStream, messages: Sequence[Message]) -> None:
         for message in messages:
             self._tables.put(message)
+        await self.update(locked)
 
     async def cursors(self, stream_id: Any) -> tuple[Cursor, ...]:
         return self._tables.streams[stream_id].cursors

@@ -14,16 +14,16 @@ from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import Counts, counters_key
 from ...model.entry import CLAIMABLE, EntryState
 from ...model.ids import from_microseconds, to_microseconds
-from ...model.lane import MAX_LANE_LIMIT, LaneLine, LaneQueue, LaneUse, LaneWaiter
+from ...model.lanes.lane import MAX_LANE_LIMIT, LaneLine, LaneQueue, LaneUse, LaneWaiter
+from ...model.lanes.rate import RateChange
+from ...model.lanes.route import is_queue, is_route
 from ...model.origin import RootOccurrence
 from ...model.page import MAX_PAGE_SIZE, Page
-from ...model.rate import RateChange
 from ...model.reason import Reason
 from ...model.record import RecordWrite
-from ...model.route import is_queue, is_route
 from ...model.run import Run
-from ...model.task import PauseCause, TaskState
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ..filters import run_matches, task_matches
 from ..run_id_prefix import planned_range_of_prefix
 from .data import Data
 from .runs import rank_of
@@ -93,7 +93,7 @@ class MemoryBook:
             order = self._data.tasks.labels.tasks_with_rarest(owner, task_filter.labels)
         ids = (each for _, each in order.ascending(start))
         all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
-        return (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
+        return (facts for facts in all_facts if facts is not None and task_matches(facts, task_filter))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:
@@ -105,7 +105,7 @@ class MemoryBook:
             runs = self._data.runs
             order = runs.order if run_filter.task_id is None else runs.history(run_filter.task_id)
             newest_first = order.descending(None if after is None else _decode_rank(after))
-            matches = (run for *_, each in newest_first if _run_matches(run := runs[each], run_filter))
+            matches = (run for *_, each in newest_first if run_matches(run := runs[each], run_filter))
             return _page(matches, limit, lambda run: _encode_rank(rank_of(run)))
 
     async def chain(self, root: RootOccurrence) -> tuple[ChainRow, ...]:
@@ -267,46 +267,6 @@ class MemoryBook:
         with self._data.transaction():
             self._data.attach_records(attached_records)
             self._data.blocked_owners.write(owner, reason)
-
-
-def _task_matches(facts: Facts, task_filter: TaskFilter) -> bool:
-    task = facts.task
-    return (
-        is_listed(task_filter.owner, task.owner)
-        and (task_filter.states is None or facts.status.state in task_filter.states)
-        and task_filter.name in (None, task.name)
-        and task_filter.lane in (None, task.lane)
-        and task_filter.kind in (None, task.target.kind)
-        and (task_filter.text is None or _lower_ascii(task_filter.text) in _lower_ascii(task.name))
-        and (task_filter.prefix is None or task.id.startswith(task_filter.prefix))
-        and set(task_filter.labels) <= set(task.labels)
-        and (not task_filter.failing or (facts.status.state is TaskState.ACTIVE and facts.status.failures > 0))
-        and task_filter.pause_cause in (None, _pause_cause(facts))
-    )
-
-
-def _pause_cause(facts: Facts) -> PauseCause | None:
-    status = facts.status
-    return status.pause.cause if status.state is TaskState.PAUSED and status.pause is not None else None
-
-
-def _lower_ascii(text: str) -> str:
-    """Lower-case ASCII letters only: the SQL stores fold no others."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
-
-
-def _run_matches(run: Run, run_filter: RunFilter) -> bool:
-    first, last = _planned_range(run)
-    return (
-        (is_listed if run_filter.task_id is None else is_readable)(run_filter.owner, run.owner)
-        and (run_filter.states is None or run.state in run_filter.states)
-        and (run_filter.since is None or last >= run_filter.since)
-        and (run_filter.until is None or first <= run_filter.until)
-    )
-
-
-def _planned_range(run: Run) -> tuple[datetime, datetime]:
-    return (run.planned, run.planned) if run.span is None else (run.span.first, run.span.last)
 
 
 def _page(matches: Iterable[_T], limit: int, key: Callable[[_T], str]) -> Page[_T]:

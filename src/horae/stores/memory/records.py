@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from ...errors import Conflict
+from ...model.events.event import Event
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...ports.records import Record, RecordWrite
 from .data import Data
@@ -32,6 +33,16 @@ class MemoryRecords:
         try:
             with self._data.transaction():
                 self._data.attach_records(writings)
+        except Conflict:
+            return False
+        return True
+
+    async def write_with_events(self, writings: Sequence[RecordWrite], events: Sequence[Event]) -> bool:
+        try:
+            with self._data.transaction():
+                self._data.attach_records(writings)
+                for event in events:
+                    self._data.events.append(event)
         except Conflict:
             return False
         return True

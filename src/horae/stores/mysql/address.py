@@ -6,10 +6,11 @@ import os
 import re
 import ssl
 from typing import Any, Final, NamedTuple, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from ...errors import Refusal
-from ..masked_url import mask_url
+from ..addresses.masked_url import mask_url
+from ..addresses.server_hosts import ServerURL, UnreadableHostError, split_server_url
 from ..refusals import refuse
 
 SCHEMES: Final = ("mysql", "mariadb")
@@ -48,8 +49,8 @@ class TLSOptions(NamedTuple):
 class Address(NamedTuple):
     """Parsed URL. `prefix` begins the name of every table, so that the store can share an application's database."""
 
-    host: str
-    port: int
+    hosts: tuple[tuple[str, int], ...]
+    """Names and ports. Of several hosts, one at a time takes the store's writes."""
     user: str
     password: str
     database: str
@@ -60,13 +61,15 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        parts, port = _split(url)
+        parts = _split(url)
         parameters = _options(url, parts)
+        user, has_password, password = parts.login.partition(":")
+        if len(parts.hosts) > 1 and "socket" in parameters:
+            raise _refuse_url(url, "it names several hosts and a socket, which belongs to one")
         return cls(
-            parts.hostname or "localhost",
-            port or DEFAULT_PORT,
-            unquote(parts.username or "root"),
-            unquote(parts.password) if parts.password is not None else os.environ.get(_PASSWORD_VARIABLE, ""),
+            tuple((host.name.lower() or "localhost", host.port or DEFAULT_PORT) for host in parts.hosts),
+            unquote(user or "root"),
+            unquote(password) if has_password else os.environ.get(_PASSWORD_VARIABLE, ""),
             _database(url, unquote(parts.path[1:])),
             _prefix(url, parameters.get("prefix", DEFAULT_PREFIX)),
             _connections(url, parameters.get("connections", str(DEFAULT_CONNECTIONS))),
@@ -77,36 +80,43 @@ class Address(NamedTuple):
     @property
     def dump_options(self) -> list[str]:
         """How `mariadb-dump` and `mysqldump` reach the server, without the password: they ask for it."""
-        place = [f"--host={self.host}", f"--port={self.port}"] if self.socket is None else [f"--socket={self.socket}"]
+        host, port = self.hosts[0]
+        place = [f"--host={host}", f"--port={port}"] if self.socket is None else [f"--socket={self.socket}"]
         return [*place, f"--user={self.user}", *(["--password"] if self.password else [])]
 
     @property
     def display_url(self) -> str:
         """The URL without credentials, for messages."""
-        return f"mysql://{self.host}:{self.port}/{self.database}"
+        return f"mysql://{','.join(self.names)}/{self.database}"
 
     @property
-    def driver_options(self) -> dict[str, Any]:
-        """Keyword arguments for the driver. The password is passed as UTF-8 bytes: the driver encodes text as Latin-1."""
-        login = {"host": self.host, "port": self.port, "user": self.user, "password": self.password.encode()}
+    def names(self) -> list[str]:
+        """Hosts with their ports, for messages."""
+        return [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts]
+
+    def driver_options(self, server: int = 0) -> dict[str, Any]:
+        """Return keyword arguments for the driver, for the host with this index.
+
+        The password is passed as UTF-8 bytes: the driver encodes text as Latin-1.
+        """
+        host, port = self.hosts[server]
+        login = {"host": host, "port": port, "user": self.user, "password": self.password.encode()}
         return {**login, "database": self.database, "unix_socket": self.socket, "ssl": self.tls.make_context()}
 
 
-def _split(url: str) -> tuple[SplitResult, int | None]:
+def _split(url: str) -> ServerURL:
     try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise _refuse_url(url, f"its host or port cannot be understood ({_ESCAPE_HINT})") from None
+        parts = split_server_url(url)
+    except UnreadableHostError as error:
+        raise _refuse_url(url, f"{error} ({_ESCAPE_HINT})") from None
     if parts.scheme not in SCHEMES:
         raise _refuse_url(url, "it does not begin with mysql:// or mariadb://")
-    # Any other @ is part of an unescaped password, whose beginning would be shown as the host.
-    if parts.fragment or "@" in parts.path + parts.query or parts.netloc.count("@") > 1 or port == 0:
+    if "@" in parts.query:
         raise _refuse_url(url, f"its host or port cannot be understood ({_ESCAPE_HINT})")
-    return parts, port
+    return parts
 
 
-def _options(url: str, parts: SplitResult) -> dict[str, str]:
+def _options(url: str, parts: ServerURL) -> dict[str, str]:
     parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = sorted(parameters.keys() - _PARAMETERS)
     if unknown:

@@ -19,7 +19,7 @@ from .templates import Template, TemplateArguments
 
 DIALECT: Final = Dialect(max_claim_slice=256, max_decide_seconds=0.010, has_concurrent_writers=True, stores_nul=False)
 """Row locks block only claims of the same tasks, so a slice may be larger than in a SQLite file."""
-_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
+_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_laned_runs", "insert_live_runs", "insert_runs"})
 """Statements that end with a query for new runs that the ledger has already."""
 _DEFERRABLE_STATEMENTS: Final = frozenset(
     {
@@ -51,15 +51,25 @@ class MySQLConnection:
     that froze in the middle of one must not hold its row locks."""
 
     dialect = DIALECT
+    server = 0
+    """Index of the server in the URL."""
     write_ordinary = None
 
     def __init__(
-        self, connection: Any, statements: Mapping[str, list[Template]], packet: int, idle: int = _IDLE_SECONDS
+        self,
+        connection: Any,
+        statements: Mapping[str, list[Template]],
+        packet: int,
+        idle: int = _IDLE_SECONDS,
+        *,
+        begin_check: str = "",
     ) -> None:
+        """`begin_check` are statements at the begin of each transaction that writes."""
         self._connection = connection
         self._statements = statements
         self._max_bytes = min(_MAX_PACKET, packet // 2)
         self._set_idle_timeout = f"SET SESSION wait_timeout = {idle}; "
+        self._begin_check = begin_check
         self._begin_text = ""
         """BEGIN text, sent together with the first statement of the transaction."""
         self._deferred: list[str] = []
@@ -155,13 +165,13 @@ class MySQLConnection:
         return template.render(TemplateArguments((kind, key, owner, body, encode_expiry(expires), replacing)))
 
     async def begin(self) -> None:
-        self._start(_BEGIN)
+        self._start(_BEGIN, self._begin_check)
 
     async def begin_read_only(self) -> None:
         self._start(_BEGIN_READ_ONLY)
 
-    def _start(self, begin_text: str) -> None:
-        self._begin_text = f"{self._set_idle_timeout}{begin_text}; "
+    def _start(self, begin_text: str, check: str = "") -> None:
+        self._begin_text = f"{self._set_idle_timeout}{begin_text}; {check}"
         self._deferred, self._events = [], []
         self._in_transaction = True
 

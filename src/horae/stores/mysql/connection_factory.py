@@ -6,16 +6,37 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...clock import Clock
+from ..addresses.host_lookup import check_host
+from ..addresses.server_choice import (
+    HOST_CONNECT_SECONDS,
+    STALLED_SECONDS,
+    NoServerError,
+    NotWritableError,
+    ServerChoice,
+)
+from ..addresses.tcp_options import detect_lost_peer
 from ..named_sql import expand_columns, read_blocks
 from ..refusals import refuse
 from .address import Address
 from .connection import MySQLConnection
-from .errors import code_of, is_retryable, refusal_for_first_connection, translate_error
+from .errors import (
+    code_of,
+    first_line,
+    is_connection_error,
+    is_retryable,
+    refusal_for_first_connection,
+    translate_error,
+)
+from .galera import OtherWriterError, check_writer, read_galera_state
 from .server_version import ServerVersion, fetch_row
 from .templates import Template, parse_templates
+
+if TYPE_CHECKING:
+    from ..sql.connection import Connection
 
 _CONNECT_SECONDS: Final = 5.0
 _STARTUP_SECONDS: Final = 3.0
@@ -43,37 +64,75 @@ def qualify_tables(text: str, address: Address, server: ServerVersion) -> str:
     return _TABLE.sub(rf"`{address.prefix}\1`", text)
 
 
+class _OpenServer(NamedTuple):
+    """Driver connection to one of the servers. `begin_check` begins each transaction on a member of a Galera cluster."""
+
+    connection: Any
+    server: int
+    begin_check: str
+
+
 class MySQLConnectionFactory:
     def __init__(self, address: Address, clock: Clock) -> None:
         self.address: Final = address
         self._clock = clock
         self._server: ServerVersion | None = None
         self._statements: dict[str, list[Template]] = {}
+        self._choice = ServerChoice(address.names, is_connection_error, first_line)
 
     async def connect(self) -> MySQLConnection:
-        connection = await self.open_raw()
+        raw = await self._open_chosen()
         try:
-            (packet,) = await fetch_row(connection, "SELECT @@max_allowed_packet")
+            (packet,) = await fetch_row(raw.connection, "SELECT @@max_allowed_packet")
         except BaseException:
-            connection.close()
+            raw.connection.close()
             raise
-        return MySQLConnection(connection, self._statements, packet)
+        connection = MySQLConnection(raw.connection, self._statements, packet, begin_check=raw.begin_check)
+        connection.server = raw.server
+        return connection
 
     async def open_raw(self) -> Any:
-        """Open a driver connection and apply the session settings. The timeout covers both: a server that accepts
-        connections but does not respond counts as unreachable."""
+        """Open a driver connection to the first of the servers that takes writes, beginning with the one that did last."""
+        return (await self._open_chosen()).connection
+
+    async def _open_chosen(self) -> _OpenServer:
+        """Connect to the server that takes the writes. In a Galera cluster whose writer this process cannot reach, let
+        another member take over."""
+        try:
+            return await self._choice.connect(self._open_server)
+        except NoServerError as error:
+            if error.are_read_only or not error.has(OtherWriterError):
+                raise
+        return await self._choice.connect(partial(self._open_server, takes_over=True))
+
+    async def _open_server(self, server: int, *, takes_over: bool = False) -> _OpenServer:
+        """Open a driver connection, check that the server takes writes, and apply the session settings.
+
+        The timeout covers all: a server that accepts connections but does not respond counts as unreachable.
+        """
         import asyncmy  # noqa: PLC0415 - an optional dependency
 
-        async with asyncio.timeout(_CONNECT_SECONDS):
+        address = self.address
+        seconds = _CONNECT_SECONDS if len(address.hosts) == 1 else HOST_CONNECT_SECONDS
+        if address.socket is None:
+            await check_host(*address.hosts[server], seconds)
+        async with asyncio.timeout(seconds):
             connection = await asyncmy.connect(
-                **self.address.driver_options, charset="utf8mb4", autocommit=True, program_name="horae"
+                **address.driver_options(server), charset="utf8mb4", autocommit=True, program_name="horae"
             )
             try:
+                detect_lost_peer(getattr(getattr(connection, "_writer", None), "transport", None))
+                state = await read_galera_state(connection)
+                begin_check = ""
+                if state is not None:
+                    begin_check = await check_writer(connection, state, address, takes_over=takes_over)
+                elif len(address.hosts) > 1:
+                    await _refuse_replica(connection)
                 await self._apply_settings(connection)
             except BaseException:
                 connection.close()
                 raise
-        return connection
+        return _OpenServer(connection, server, begin_check)
 
     async def _apply_settings(self, connection: Any) -> None:
         server = await self.read_server_version(connection)
@@ -120,15 +179,36 @@ class MySQLConnectionFactory:
             try:
                 return await self.open_raw()
             except Exception as error:
-                if code_of(error) not in _STARTING_CODES or self._clock.steady() > deadline:
+                is_starting = code_of(error) in _STARTING_CODES or isinstance(error, NoServerError)
+                if not is_starting or self._clock.steady() > deadline:
                     raise
             await self._clock.pause(_RETRY_SECONDS)
+
+    @property
+    def stalled_seconds(self) -> float | None:
+        return STALLED_SECONDS if len(self.address.hosts) > 1 else None
+
+    async def is_serving(self, connection: Connection) -> bool:
+        """Whether the server of this connection still accepts connections, and takes writes."""
+        try:
+            probe = await self._open_server(connection.server)
+        except Exception as error:  # noqa: BLE001 - an error that is not of the connection is an answer
+            return not is_connection_error(error)
+        probe.connection.close()
+        return True
 
     def translate_error(self, error: BaseException) -> BaseException | None:
         return translate_error(error)
 
     def is_retryable(self, error: BaseException) -> bool:
         return is_retryable(error)
+
+
+async def _refuse_replica(connection: Any) -> None:
+    """Raise NotWritableError for a replica, and for a server that is read-only."""
+    (read_only,) = await fetch_row(connection, "SELECT @@global.read_only")
+    if str(read_only) not in ("0", "OFF"):
+        raise NotWritableError("it is read-only")
 
 
 def require_driver() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Final
 
 from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from ..addresses.server_choice import NoServerError
 from ..refusals import refuse
 from .address import Address
 
@@ -19,6 +20,7 @@ _CONNECTION_LOST: Final = frozenset(
         0,  # of the driver: not connected, or an invalid packet
         *(1040, 1203, 1226, 1129),  # too many connections, in total or of this user, or errors from this host
         *(1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 3169, 4031),  # ended by the server
+        *(1047, 1180),  # a member that has left its Galera cluster, or left it during a commit
         *(1969, 3024),  # took too long
         *(2002, 2003, 2006, 2013, 2014, 2055),  # of the driver: no connection, or it broke
     }
@@ -45,6 +47,12 @@ def code_of(error: BaseException) -> int | None:
 
 def is_retryable(error: BaseException) -> bool:
     return code_of(error) in _RETRYABLE
+
+
+def is_connection_error(error: BaseException) -> bool:
+    """Whether the server cannot be used now, so that another one may be tried; not for a refused login."""
+    code = code_of(error)
+    return code in _CONNECTION_LOST if code is not None else translate_error(error) is not None
 
 
 def translate_error(error: BaseException) -> StoreError | None:
@@ -84,7 +92,7 @@ def refusal_for_first_connection(error: BaseException, address: Address) -> Refu
         return refuse("store_login_refused", place=place, problem=problem)
     if code == _NO_DATABASE:
         return refuse("store_database_missing", place=place, problem=problem)
-    if code in _READ_ONLY:
+    if code in _READ_ONLY or (isinstance(error, NoServerError) and error.are_read_only):
         return refuse("store_read_only", place=place)
     if code in _NOT_PERMITTED:
         return refuse("store_not_allowed", place=place, problem=problem, schema=address.database)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...clock import Clock
 from ..named_sql import latest_schema
-from ..sql.status import RequestInstant, ServerStatus
+from ..sql.reads.status import RequestInstant, ServerStatus
 from .address import Address
 from .connection_factory import MySQLConnectionFactory, require_driver
 from .server_version import ServerVersion, fetch_row

@@ -13,15 +13,15 @@ from ...errors import StoreError
 from ...model.record import RecordWrite
 from ..codec.rows import Row, encode_expiry
 from ..counter_deltas import Deltas
+from ..sql.claims.ordinary_batch import OrdinaryBatch
 from ..sql.connection import DuplicateRunError
 from ..sql.dialect import Dialect
-from ..sql.ordinary_batch import OrdinaryBatch
 from .arrays import encode_array, encode_columns, encode_flat_columns, replace_nul
 from .fast_path import encode_starts, encode_successes
 
 DIALECT: Final = Dialect(max_claim_slice=480, max_decide_seconds=0.010, has_concurrent_writers=True, stores_nul=False)
 """A claim slice is large enough that the fixed cost of a transaction hardly matters."""
-_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
+_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_laned_runs", "insert_live_runs", "insert_runs"})
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
 _AUTOCOMMIT_STATEMENTS: Final = frozenset({"read_few_due", "read_few_live", "settle_few"})
 """Statements that run outside transactions: a node that uses only these must discard old plans too."""
@@ -42,6 +42,8 @@ class PostgresConnection:
     """`settings` are set per transaction, for a pooler that may give each transaction another server connection."""
 
     dialect = DIALECT
+    server = 0
+    """Index of the server in the URL."""
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class PostgresConnection:
         if values is None:
             return False
         write = self._write_starts if batch.are_starts else self._write_ends
-        await write(values, len(batch.decisions))
+        await write(values, len(batch))
         self._event_count += batch.event_count
         return True
 

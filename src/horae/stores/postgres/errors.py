@@ -8,6 +8,7 @@ from typing import Final
 import asyncpg
 
 from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from ..addresses.server_choice import NoServerError
 from ..refusals import refuse
 from .address import Address
 
@@ -57,6 +58,11 @@ def is_retryable(error: BaseException) -> bool:
     return isinstance(error, _RETRYABLE)
 
 
+def is_connection_error(error: BaseException) -> bool:
+    """Whether the server cannot be used now, so that another one may be tried; not for a refused login."""
+    return isinstance(error, _CONNECTION_LOST)
+
+
 def translate_error(error: BaseException) -> StoreError | None:
     """Return the matching store error, to be raised from the original; None for an error of another origin."""
     if isinstance(error, asyncpg.DiskFullError):
@@ -97,7 +103,7 @@ def refusal_for_first_connection(error: BaseException, address: Address) -> Refu
         return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return refuse("store_database_missing", place=place, problem=first_line(error))
-    if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+    if isinstance(error, asyncpg.ReadOnlySQLTransactionError) or _are_all_read_only(error):
         return refuse("store_read_only", place=place)
     if isinstance(error, asyncpg.InsufficientPrivilegeError):
         return refuse("store_not_allowed", place=place, problem=first_line(error), schema=address.schema)
@@ -106,6 +112,10 @@ def refusal_for_first_connection(error: BaseException, address: Address) -> Refu
     if isinstance(error, (*_CONNECTION_LOST, *_TEMPORARY)):
         return refuse("store_unreachable", place=place, problem=first_line(error))
     return None
+
+
+def _are_all_read_only(error: BaseException) -> bool:
+    return isinstance(error, NoServerError) and error.are_read_only
 
 
 def first_line(error: BaseException) -> str:

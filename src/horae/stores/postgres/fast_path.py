@@ -6,7 +6,6 @@ task has changed meanwhile (optimistic locking by version). A settlement of cach
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import accumulate
@@ -14,24 +13,29 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import asyncpg
 
+from ...lifecycle.batch import SettlementDecision
 from ...model.change import Facts, FireDecision, SettleDecision
-from ...model.counts import bucket_of_microseconds
-from ...model.entry import Entry
+from ...model.entry import NEXT_SLOT, Entry
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement, Succeeded
-from ...model.run import Run
-from ...model.task import NEW_TASK_STATUS, TaskState
 from ...ports.store import Claim, Claimed
 from ..claim_rules import earliest_due
+from ..codec.columns import entry_order
 from ..codec.due_rows import DueRow, decode_due_row, decode_live_task_row
-from ..codec.json_codecs import instant_of, microseconds_of, replace_lone_surrogates
-from ..codec.rows import Row, names_planned_instant
-from ..counter_deltas import HOUR_MICROSECONDS, CounterDeltas
+from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from ..codec.rows import Row, is_named_by_instant
 from ..owner_rotation import priority_key
-from ..sql.claim import Claimer, ClaimRequest, build_claim
+from ..sql.claims.claim import Claimer, ClaimRequest, build_claim
+from ..sql.claims.ordinary_batch import (
+    OrdinaryBatch,
+    common_run_values,
+    count_successes,
+    is_completing,
+    success_of,
+    task_after_success,
+)
 from ..sql.connection import Statements
 from ..sql.dialect import Dialect
-from ..sql.ordinary_batch import OrdinaryBatch
 from ..sql.settle import RunUpdater
 from ..sql.transactions import Session
 from ..task_cache import CachedTask, TaskCache
@@ -82,10 +86,14 @@ class FastClaimer(Claimer):
         if first.number is None and (first.ready is None or instant_of[first.ready] > request.now):
             self._head = earliest_due(first.next_timed, first.ready)
             return Claim((), 0, more=False, next_due=self._head)
-        if first.ready is not None or len(rows) > MAX_FAST_BATCH or any(row.is_chained or row.has_lane for row in rows):
-            # A chained entry, and one in a lane, is never ordinary; the claims after this one may be.
+        ordinary = [row for row in rows if not row.needs_general_path]
+        if first.ready is not None or len(rows) > MAX_FAST_BATCH or not ordinary:
             return await self._claim_slice(request)
-        decided = self._decide_all(rows, request) if first.is_unrestricted else None
+        others = [row for row in rows if row.needs_general_path]
+        if others and (len(rows) > request.room or max(map(_priority, others)) > min(map(_priority, ordinary))):
+            # What is left for the next claim must not be what comes first.
+            return await self._claim_slice(request)
+        decided = self._decide_all(ordinary, request)
         claim = None if decided is None else await self._write(decided, request)
         if claim is None:
             self._backoff = FAST_PATH_BACKOFF
@@ -94,21 +102,31 @@ class FastClaimer(Claimer):
         return claim
 
     def _decide_all(self, rows: list[DueRow], request: ClaimRequest) -> _Decided | None:
-        """Decide all rows; return None if one of them is not ordinary."""
+        """Decide the rows that are ordinary; return None if none is. The others stay due, and the next claim takes them by
+        the general path, so they do not cost the ordinary ones theirs."""
         cached = self._task_cache.get_current({row.number: row.version for row in rows})
         decided = _Decided(OrdinaryBatch(), {})
         token = rows[0].token
-        for row in sorted(rows, key=lambda each: priority_key(each.entry))[: request.room]:
+        by_priority = sorted(rows, key=lambda each: priority_key(each.entry))
+        for row in by_priority[: request.room]:
             known = cached.get(row.number) or _decode_task(row)
-            if known is None or known.task.lane is not None or row.entry_count != 1:
+            after = None if known is None else self._decide_ordinary(decided.batch, row, known, token, request)
+            if known is not None and after is not None:
+                decided.after[known.number] = after
+            elif len(by_priority) > request.room or _priority(row) > _priority(by_priority[-1]):
+                # What is left for the next claim must not be what comes first.
                 return None
-            entry = row.decode_entry(known.task.id)
-            change = request.decide(Facts(known.task, known.status, (entry,), known.live), entry, token)
-            after = decided.batch.add(known, (entry,), change) if change.new_runs else None
-            if after is None:
-                return None
-            decided.after[known.number] = after
-        return decided
+        return decided if len(decided.batch) else None
+
+    def _decide_ordinary(
+        self, batch: OrdinaryBatch, row: DueRow, known: CachedTask, token: int, request: ClaimRequest
+    ) -> CachedTask | None:
+        """Add the start of an entry to the batch and return its task after that; return None if it is not ordinary."""
+        if known.task.lane is not None or row.entry_count != 1:
+            return None
+        entry = row.decode_entry(known.task.id)
+        change = request.decide(Facts(known.task, known.status, (entry,), known.live), entry, token)
+        return batch.add(known, change) if change.new_runs else None
 
     async def _write(self, decided: _Decided, request: ClaimRequest) -> Claim | None:
         values = encode_few_starts(decided.batch)
@@ -120,18 +138,24 @@ class FastClaimer(Claimer):
         ((is_joined, new, claimed_numbers, timed, ready),) = rows
         if not is_joined:
             return Claim()
-        if new < len(decided.batch.decisions):
+        if new < len(decided.batch):
             return None
         numbers = set(map(int, claimed_numbers.split(","))) if claimed_numbers else set()
         after = {number: known for number, known in decided.after.items() if number in numbers}
         self._task_cache.update(after, numbers.intersection(decided.batch.emptied_tasks))
-        written = [each for each in decided.batch.decisions if each.known.number in numbers]
+        written = [(known, start) for known, start in decided.batch.starts if known.number in numbers]
         if written:
-            self._claim_order.last_owner = written[-1].known.task.owner
-        heads = [entry.due for each in written for entry in each.change.put]
+            last, _ = written[-1]
+            self._claim_order.last_owner = last.task.owner
+        heads = [start.following.due for _, start in written if start.following is not None]
         heads += [instant_of[due] for due in (timed, ready) if due is not None]
-        claimed = [Claimed(each.known.task, run) for each in written for run in each.change.new_runs]
+        claimed = [Claimed(known.task, start.run) for known, start in written]
         return build_claim(claimed, len(claimed), request.now, min(heads, default=None))
+
+
+def _priority(row: DueRow) -> int:
+    priority, *_ = entry_order(row.entry)
+    return priority
 
 
 async def _write_claim(connection: Statements, values: list[object]) -> list[Row]:
@@ -159,14 +183,18 @@ class FastRunUpdater(RunUpdater):
         if self._backoff:
             self._backoff -= 1
             return await super().settle(batch, decide)
-        general = self._task_cache.linked_or_laned_runs([each.run_id for each in batch])
-        general = general.union([each.run_id for each in batch if each.writes is not None])
+        run_ids = [each.run_id for each in batch]
+        general = self._task_cache.never_ordinary_runs(run_ids)
+        if others_known := [each.run_id for each in batch if each.writes is not None or not _has_succeeded(each)]:
+            general = general | set(others_known)
         if not general:
             return await self._settle_others(batch, decide)
-        # Runs of linked tasks, in lanes, and with writes are never ordinary, and must not keep the others from the fast path.
-        stale = await super().settle([each for each in batch if each.run_id in general], decide)
         others = [each for each in batch if each.run_id not in general]
-        return stale | await self._settle_others(others, decide) if others else stale
+        if not others:
+            return await super().settle(batch, decide)
+        # The never ordinary ones must not keep the others from the fast path.
+        stale = await super().settle([each for each in batch if each.run_id in general], decide)
+        return stale | await self._settle_others(others, decide)
 
     async def _settle_others(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         return frozenset() if await self._settle_fast(batch, decide) else await super().settle(batch, decide)
@@ -174,18 +202,17 @@ class FastRunUpdater(RunUpdater):
     async def _settle_fast(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
         """Try the fast path; return False, with nothing written, if a run is not ordinary or a task changed meanwhile."""
         numbers = self._task_cache.task_numbers_of_runs([each.run_id for each in batch])
-        all_succeeded = all(isinstance(each.outcome, Succeeded) for each in batch)
-        if not all_succeeded or len(set(numbers.values())) < len(batch):
+        if len(set(numbers.values())) < len(batch):
             return False
         loaded = await self._load_tasks(batch, numbers)
         if loaded is None:
             return False
         decided = self._decide_all(batch, numbers, loaded, decide)
-        values = None if decided is None else encode_successes(decided.batch, 0)
-        if decided is None or values is None:
+        if decided is None:
             self._backoff = FAST_PATH_BACKOFF
             return False
-        versions = encode_array([each.known.version for each in decided.batch.decisions])
+        values = encode_successes(decided.batch, 0)
+        versions = encode_array([known.version for known, _, _ in decided.batch.ends])
         if not await self._database.run_statement(lambda connection: _write_ends(connection, [*values, versions])):
             return False
         self._task_cache.update(decided.after)
@@ -202,7 +229,7 @@ class FastRunUpdater(RunUpdater):
             decode_live_task_row(row) for row in await self._database.query("read_few_live", sorted(numbers.values()))
         ]
         known = self._task_cache.get_current({row.number: row.version for row in rows})
-        if len(known) < len(batch) or not all(row.is_unrestricted for row in rows):
+        if len(known) < len(batch):
             self._backoff = FAST_PATH_BACKOFF
             return None
         return {row.number: (known[row.number], row.decode_entries(known[row.number].task.id)) for row in rows}
@@ -211,17 +238,26 @@ class FastRunUpdater(RunUpdater):
         self, batch: Sequence[Settlement], numbers: dict[str, int], loaded: _LoadedTasks, decide: SettleDecision
     ) -> _Decided | None:
         decided = _Decided(OrdinaryBatch(), {})
+        success = decide.success if isinstance(decide, SettlementDecision) else None
         for report in batch:
             known, entries = loaded[numbers[report.run_id]]
             run = known.find_run(report.run_id)
             if run is None or run.token != report.token or known.task.lane is not None:
                 return None
-            change = decide(Facts(known.task, known.status, entries, known.live), run, report)
-            after = None if change.new_runs else decided.batch.add(known, entries, change)
-            if after is None:
+            if success is None:
+                change = decide(Facts(known.task, known.status, entries, known.live), run, report)
+                ended = None if change.new_runs else success_of(change)
+            else:
+                ended = success(known.task, known.status, entries, known.live, run, report)
+            if ended is None or not is_named_by_instant(run):
                 return None
-            decided.after[known.number] = after
+            decided.batch.add_success(known, run, ended)
+            decided.after[known.number] = task_after_success(known, ended)
         return decided
+
+
+def _has_succeeded(report: Settlement) -> bool:
+    return isinstance(report.outcome, Succeeded)
 
 
 async def _write_ends(connection: Statements, values: list[object]) -> bool:
@@ -231,99 +267,86 @@ async def _write_ends(connection: Statements, values: list[object]) -> bool:
 
 
 def encode_starts(batch: OrdinaryBatch, event_count: int) -> list[Any] | None:
-    """Return the parameters of `write_starts`; None if the starts have too little in common, or an entry is put again.
+    """Return the parameters of `write_starts`; None if the starts have too little in common.
 
     `event_count` is the number of events that the transaction has written already.
     """
-    runs = [run for each in batch.decisions for run in each.change.new_runs]
-    if any(each.change.put for each in batch.decisions) or any(run.due != run.planned for run in runs):
-        return None
-    common, planned = _common_values(runs), _instants([run.planned for run in runs])
-    if common is None or not _all_named_by_instant(runs, planned):
+    runs = [start.run for _, start in batch.starts]
+    common = common_run_values(runs)
+    if common is None:
         return None
     owners = [run.owner for run in runs]
     columns: Sequence[Sequence[Any]] = (
-        [each.known.number for each in batch.decisions],
+        [known.number for known, _ in batch.starts],
         [run.id for run in runs],
         owners,
-        planned,
+        _instants([run.planned for run in runs]),
         [run.task_id for run in runs],
     )
-    return [*map(encode_array, columns), *common, event_count, _common_owner(owners)]
+    following = [start.following for _, start in batch.starts]
+    has_own_due = any(run.due is not run.planned and run.due != run.planned for run in runs)
+    return [
+        *map(encode_array, columns),
+        *common,
+        event_count,
+        _common_owner(owners),
+        encode_array(_instants([run.due for run in runs])) if has_own_due else None,
+        _encode_sparse([None if entry is None else to_microseconds(entry.due) for entry in following]),
+        _encode_sparse([None if entry is None else to_microseconds(entry.planned) for entry in following]),
+        encode_array(batch.emptied_tasks),
+    ]
 
 
 def encode_few_starts(batch: OrdinaryBatch) -> list[Any] | None:
     """Return the parameters of `claim_few`: also the expected versions, and the instants of the next occurrences."""
-    decisions = batch.decisions
-    runs = [run for each in decisions for run in each.change.new_runs]
-    common, planned = _common_values(runs), _instants([run.planned for run in runs])
-    if common is None or not _all_named_by_instant(runs, planned):
+    runs = [start.run for _, start in batch.starts]
+    common, due = common_run_values(runs), _instants([run.due for run in runs])
+    if common is None:
         return None
-    entries = [entry for each in decisions for entry in each.entries]
-    following = [each.change.put[0] if each.change.put else None for each in decisions]
+    following = [start.following for _, start in batch.starts]
     return [
-        [each.known.number for each in decisions],
-        [each.known.version for each in decisions],
-        [entry.slot for entry in entries],
-        _instants([entry.due for entry in entries]),
+        [known.number for known, _ in batch.starts],
+        [known.version for known, _ in batch.starts],
+        [NEXT_SLOT] * len(runs),
+        due,
         [run.id for run in runs],
         [run.owner for run in runs],
-        planned,
+        _instants([run.planned for run in runs]),
         [run.task_id for run in runs],
-        _instants([run.due for run in runs]),
+        due,
         *common,
         [None if entry is None else to_microseconds(entry.due) for entry in following],
         [None if entry is None else to_microseconds(entry.planned) for entry in following],
     ]
 
 
-def encode_successes(batch: OrdinaryBatch, event_count: int) -> list[Any] | None:
-    """Return the parameters of `write_ends` and `settle_few`; None if an id does not encode its planned instant: such a run
-    is indexed separately in the ledger."""
-    decisions = batch.decisions
-    runs = [run for each in decisions for run in each.change.updated_runs]
-    if not _all_named_by_instant(runs, _instants([run.planned for run in runs])):
-        return None
-    started = _instants([run.started or run.planned for run in runs])
-    ended = _instants([run.ended or run.planned for run in runs])
+def encode_successes(batch: OrdinaryBatch, event_count: int) -> list[Any]:
+    """Return the parameters of `write_ends` and `settle_few`."""
+    runs, ends = [run for _, run, _ in batch.ends], [success for _, _, success in batch.ends]
+    started = _instants([success.started or run.planned for run, success in zip(runs, ends, strict=True)])
+    ended = _instants([success.ended for success in ends])
     owners = [run.owner for run in runs]
-    completed = [each.change.status is None or each.change.status.state is TaskState.COMPLETED for each in decisions]
-    stays_active = [None if each else 1 for each in completed]
-    first_places = accumulate([len(each.change.events) for each in decisions[:-1]], initial=event_count)
+    stays_active = [None if is_completing(success) else 1 for success in ends]
+    first_places = accumulate([2 if active is None else 1 for active in stays_active[:-1]], initial=event_count)
     columns: Sequence[Sequence[Any]] = (
-        [each.known.number for each in decisions],
+        [known.number for known, _, _ in batch.ends],
         [run.id for run in runs],
         [run.task_id for run in runs],
         started,
         ended,
         list(first_places),
     )
-    deltas = _counter_deltas(owners, _instants([run.due for run in runs]), started, ended, stays_active)
+    deltas = count_successes(batch).delta_rows()
     return [
         *map(encode_array, columns),
-        _encode_sparse([run.result_json for run in runs]),
-        _encode_sparse([(each.change.status or NEW_TASK_STATUS).last_result for each in decisions]),
+        _encode_sparse([success.result for success in ends]),
+        _encode_sparse([success.status.last_result for success in ends]),
         _encode_sparse(stays_active),
         *encode_columns(deltas),
         event_count + batch.event_count,
         event_count,
         *_packed_events(owners, stays_active),
     ]
-
-
-def _common_values(runs: Sequence[Run]) -> list[Any] | None:
-    """Return what the runs of a claim have in common, as the statements take it; None if they differ there."""
-    first = runs[0]
-    common = (first.origin, first.attempt, first.state, first.token, first.node, first.claimed, first.started)
-    for run in runs:
-        if (run.origin, run.attempt, run.state, run.token, run.node, run.claimed, run.started) != common:
-            return None
-    *others, claimed, started = common
-    return [*others, *(None if at is None else microseconds_of[at] for at in (claimed, started))]
-
-
-def _all_named_by_instant(runs: Sequence[Run], planned: list[int]) -> bool:
-    return all(map(names_planned_instant, [run.id for run in runs], planned))
 
 
 def _instants(found: Sequence[datetime]) -> list[int]:
@@ -352,16 +375,3 @@ def _encode_sparse(values: Sequence[Any]) -> str | None:
     if values.count(None) == len(values):
         return None
     return encode_array([replace_lone_surrogates(value) if isinstance(value, str) else value for value in values])
-
-
-def _counter_deltas(
-    owners: Sequence[str], due: list[int], started: list[int], ended: list[int], stays_active: list[int | None]
-) -> list[tuple[Any, ...]]:
-    deltas = CounterDeltas()
-    hours = [at // HOUR_MICROSECONDS for at in ended]
-    for (owner, hour, began, was_due), number in Counter(zip(owners, hours, started, due, strict=True)).items():
-        deltas.succeeded[owner, hour, bucket_of_microseconds(began - was_due)] += number
-    for owner, active in zip(owners, stays_active, strict=True):
-        if active is None:
-            deltas.completed[owner] += 1
-    return deltas.delta_rows()

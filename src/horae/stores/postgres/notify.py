@@ -92,7 +92,7 @@ class PostgresNotifier:
 
     async def _run_connection(self) -> None:
         """Open a connection and serve it until it is lost."""
-        connection = await self._factory.open_raw(self._address.direct_dsn, synchronous_commit="off")
+        connection = await self._factory.open_raw(self._address.direct, synchronous_commit="off")
         try:
             self._retry.succeeded()
             connection.add_termination_listener(self._on_terminated)

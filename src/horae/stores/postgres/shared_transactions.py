@@ -14,7 +14,7 @@ from ...errors import StoreUnavailable
 from ...model.change import Change
 from ...model.refusals import refuse as refuse_task
 from ..shared_transaction_refusals import refuse
-from ..sql.queries import add_tasks
+from ..sql.reads.queries import add_tasks
 from ..sql.transactions import Session
 from ..sqlalchemy_connection import DriverConnection, find_driver_connection
 from .connection import PostgresConnection

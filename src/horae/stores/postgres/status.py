@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import join
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import Clock
 from ..named_sql import latest_schema
-from ..sql.status import RequestInstant, ServerStatus
+from ..sql.reads.status import RequestInstant, ServerStatus, Successors
 from .address import Address
 from .connection_factory import PostgresConnectionFactory
 from .migrate import read_version
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import asyncpg
 
 _SETTINGS: Final = ("fsync", "full_page_writes", "synchronous_commit")
+_SYNCHRONOUS_LEVELS: Final = ("on", "remote_apply")
+"""Values of synchronous_commit with which a commit waits until a standby has written it to its disk."""
+_STANDBY_NAMES: Final = "synchronous_standby_names"
 _SIZE: Final = (
     "SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class"
     " JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1 AND relkind IN ('r', 'p', 'm')"
@@ -35,8 +39,16 @@ async def _read_status(connection: asyncpg.Connection[Any], address: Address, cl
     )
     sent = RequestInstant.now(clock)
     offset = sent.clock_offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
-    rows = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY($1)", list(_SETTINGS))
+    names = [*_SETTINGS, _STANDBY_NAMES]
+    rows = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY($1)", names)
     settings: dict[str, str] = dict(sorted((name, setting) for name, setting in rows))
+    successors = _successors(settings, has_other_hosts=len(address.servers.hosts) > 1)
+    if not settings[_STANDBY_NAMES]:
+        # Without a standby by name the setting says something only where there is another server.
+        if successors is None:
+            del settings[_STANDBY_NAMES]
+        else:
+            settings[_STANDBY_NAMES] = "(empty)"
     return ServerStatus(
         "PostgreSQL",
         version.split()[0],
@@ -56,4 +68,14 @@ async def _read_status(connection: asyncpg.Connection[Any], address: Address, cl
                 *(*address.dump_options, database),
             ]
         ),
+        successors=successors,
     )
+
+
+def _successors(settings: Mapping[str, str], *, has_other_hosts: bool) -> Successors | None:
+    """Return the standbys that may take over. There is one if a setting names it, or if the address has its host."""
+    names_standby = bool(settings[_STANDBY_NAMES])
+    if not (names_standby or has_other_hosts):
+        return None
+    is_waited_for = names_standby and settings["synchronous_commit"] in _SYNCHRONOUS_LEVELS
+    return Successors("standby", int(is_waited_for))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from ...model.idle import yield_request_of
 from ...model.ids import to_microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneQueue, LaneUse
+from ...model.lanes.idle import yield_request_of
+from ...model.lanes.lane import DEFAULT_LIMIT, LaneQueue, LaneUse
+from ...model.lanes.route import is_route
 from ...model.reason import Reason
 from ...model.record import RecordWrite
-from ...model.route import is_route
 from ...ports.store import (
     MAX_COUNTED,
     Admission,
@@ -23,8 +23,8 @@ from ...ports.store import (
 from ..claim_rules import earliest_due
 from ..codec.json_codecs import decode, instant_of
 from ..codec.rows import Row, decode_node, encode_node
+from .claims.lane_rates import read_rate_use
 from .connection import Statements, Transactions
-from .lane_rates import read_rate_use
 from .records import write_attached_records
 
 

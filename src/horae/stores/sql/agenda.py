@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
-from ...model.idle import YieldReason
 from ...model.ids import to_microseconds
+from ...model.lanes.idle import YieldReason
 from ...model.outcome import Settlement
-from ...ports.store import Claim, LeaseRenewal
+from ...ports.store import Claim, LeaseRenewal, LinkObserver
 from ..claim_rules import earliest_due
 from ..codec.rows import Row, duration_microseconds
 from .administration import build_renewal
-from .claim import Claimer
+from .claims.claim import Claimer
 from .connection import Statements, Transactions
 from .settle import RunUpdater
 
@@ -22,6 +22,7 @@ class SQLAgenda:
     _database: Transactions
     _claimer: Claimer
     _run_updater: RunUpdater
+    _on_linked: LinkObserver
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         return await self._claimer.claim(now, node, room, decide)
@@ -61,6 +62,9 @@ class SQLAgenda:
         return build_renewal(
             await self._database.run_statement(lambda connection: connection.query("renew_lease", *values))
         )
+
+    def observe_links(self, observer: LinkObserver) -> None:
+        self._claimer.on_linked = self._run_updater.on_linked = self._on_linked = observer
 
     async def next_due(self) -> datetime | None:
         (heads,) = await self._database.query("agenda_heads")

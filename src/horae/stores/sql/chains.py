@@ -85,7 +85,7 @@ class SQLChainAccess:
         for row in change.chain_rows:
             self._rows.setdefault(task_id, {})[row.root] = row
         entries = self._loaded.entries.get(known.number, ())
-        self._unit.add_unlinked_change(known, entries, change)
+        self._unit.add_linked_change(known, entries, change)
         if change.put or change.dropped:
             self._loaded.update_entries(known.number, change, entries)
 

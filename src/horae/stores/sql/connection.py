@@ -12,7 +12,7 @@ from .dialect import Dialect
 
 if TYPE_CHECKING:
     from ...model.record import RecordWrite
-    from .ordinary_batch import OrdinaryBatch
+    from .claims.ordinary_batch import OrdinaryBatch
 
 
 _T = TypeVar("_T")
@@ -101,6 +101,9 @@ class Transactions(Protocol):
 class Connection(Statements, Protocol):
     """A connection to a server, for one caller at a time."""
 
+    server: int
+    """Index of the server among the hosts of the URL."""
+
     async def begin(self) -> None: ...
 
     async def begin_read_only(self) -> None:
@@ -131,3 +134,10 @@ class ConnectionFactory(Protocol):
 
     def is_retryable(self, error: BaseException) -> bool:
         """Whether the transaction failed only because of concurrent ones (deadlock, serialization): retry it."""
+
+    @property
+    def stalled_seconds(self) -> float | None:
+        """Seconds of use after which the server of a connection is probed; None where there is only one server."""
+
+    async def is_serving(self, connection: Connection) -> bool:
+        """Probe, on a new connection, whether the server of this one still accepts connections and takes writes."""

@@ -33,6 +33,7 @@ class ConnectionPool:
             raise StoreUnavailable("The store is closed.")
         async with self._slots:
             connection = await self._take_idle_or_connect()
+            watch = StallWatch.of(connection, self._factory)
             try:
                 yield connection
             except asyncio.CancelledError:
@@ -40,6 +41,8 @@ class ConnectionPool:
                 connection.abandon()
                 raise
             finally:
+                if watch is not None:
+                    watch.cancel()
                 if connection.is_usable and not self._drained:
                     self._idle.append(connection)
                 else:
@@ -80,3 +83,37 @@ class ConnectionPool:
         for connection in idle:
             with suppress(Exception):
                 await connection.close()
+
+
+class StallWatch:
+    """Watches a connection in use: while it waits, its server is probed, and a connection to a dead server is abandoned.
+
+    A machine that is gone answers nothing, so that a statement would wait for its full timeout while another server
+    serves already.
+    """
+
+    def __init__(self, connection: Connection, factory: ConnectionFactory, seconds: float) -> None:
+        self._connection = connection
+        self._factory = factory
+        self._seconds = seconds
+        self._probe: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._begin_probe)
+
+    @classmethod
+    def of(cls, connection: Connection, factory: ConnectionFactory) -> StallWatch | None:
+        seconds = factory.stalled_seconds
+        return None if seconds is None else cls(connection, factory, seconds)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+        if self._probe is not None:
+            self._probe.cancel()
+
+    def _begin_probe(self) -> None:
+        self._probe = asyncio.get_running_loop().create_task(self._run_probe())
+
+    async def _run_probe(self) -> None:
+        if await self._factory.is_serving(self._connection):
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._begin_probe)
+        else:
+            self._connection.abandon()

@@ -11,7 +11,7 @@ from ...ports.journal import PROGRESS_WINDOW, Line, NumberedLine
 from ..codec.json_codecs import replace_lone_surrogates
 from ..codec.transfer_rows import decode_line
 from .connection import Statements, Transactions
-from .ledger import read_run
+from .reads.ledger import read_run
 
 _TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 

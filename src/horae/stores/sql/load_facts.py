@@ -7,20 +7,21 @@ waited for a row lock may otherwise see the other rows as they were before.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 from ...model.accounts.system_owner import account_of
 from ...model.change import Facts
 from ...model.entry import Entry, EntryState
-from ...model.idle import IDLE_RUNS_KIND
-from ...model.lane import DEFAULT_LIMIT, owner_lane
-from ...model.route import is_route
+from ...model.lanes.idle import IDLE_RUNS_KIND
+from ...model.lanes.lane import DEFAULT_LIMIT, owner_lane
+from ...model.lanes.route import is_route
 from ...model.task import Task
 from ..codec.columns import decode_versioned_task, entry_task, live_and_entry_counts, run_task
 from ..codec.rows import REASONS, decode_entry, decode_record, decode_run, new_tuple
 from ..loaded_facts import LaneCounts, LaneRate, TaskFacts
 from ..task_cache import CachedTask, TaskCache
+from .claims.lane_rates import decode_rate, read_starts_left
 from .connection import Statements
-from .lane_rates import decode_rate, read_starts_left
 from .row_batches import flatten_rows
 
 
@@ -79,22 +80,27 @@ class LoadedFacts(TaskFacts["LaneState"]):
                 entry = decode_entry(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    async def read_lane_state(self, *, alone: bool = False, lanes: Iterable[str] = ()) -> None:
-        """Read the lanes of all loaded tasks, runs and entries, and the given ones. `alone`: no owner has a limit or is
-        blocked."""
+    async def read_lane_state(self, *, restricted: AbstractSet[str] | None = None, lanes: Iterable[str] = ()) -> None:
+        """Read the lanes of all loaded tasks, runs and entries, and the given ones. `restricted` are all owners with a limit
+        and all blocked names; None if they are not known."""
         needed = {lane for known in self.tasks.values() for run in known.live for lane in run.lanes}
         needed.update(lanes)
         needed.update(self._lanes_of_entries())
-        await self.lane_state.read([known.task for known in self.tasks.values()], needed, alone=alone)
-        await self._reread_parked_entries()
+        parked = [number for number, entries in self.entries.items() if any(map(_is_parked_for_lane, entries))]
+        tasks = [known.task for known in self.tasks.values()]
+        await self.lane_state.read(tasks, needed, restricted=restricted, parked=parked)
+        await self._reread_parked_entries(parked)
 
-    async def _reread_parked_entries(self) -> None:
+    async def _reread_parked_entries(self, numbers: list[int]) -> None:
         """Read entries that are parked for a lane again, now that the lanes are locked: the previous lock holder may have
         unparked one for a free slot. Written back as parked, it would wait for ever and the slot would stay empty."""
-        parked = [number for number, entries in self.entries.items() if any(map(_is_parked_for_lane, entries))]
-        for number in parked:
+        for number in numbers:
             del self.entries[number]
-        await self.read_entries(parked)
+        await self.read_entries(numbers)
+        for number in numbers:
+            for entry in self.entries.get(number, ()):
+                if entry.lane is not None and _is_parked_for_lane(entry):
+                    self.lane_state.add_parked(entry.lane, number, entry.slot)
 
     def _lanes_of_entries(self) -> Iterable[str]:
         """Yield the lanes that entries of these tasks wait for, or waited for. Routes are no lanes and have no slots."""
@@ -147,16 +153,26 @@ class LaneState(LaneCounts):
         super().__init__()
         self._connection = connection
 
-    async def read(self, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False) -> None:
-        """Read and lock the lanes of these tasks and the given ones. `alone`: no owner has a limit or is blocked."""
-        self._lane_of_owner = {account_of(task.owner): None for task in tasks}
-        task_lanes = {lane for task in tasks if task.lane is not None for lane in task.lanes}
+    async def read(
+        self,
+        tasks: Collection[Task],
+        lanes: Iterable[str] = (),
+        *,
+        restricted: AbstractSet[str] | None = None,
+        parked: Collection[int] = (),
+    ) -> None:
+        """Read and lock the lanes of these tasks and the given ones. `restricted`: see `LoadedFacts.read_lane_state`;
+        `parked`: numbers of the tasks whose parked entries the caller adds."""
+        self._lane_of_owner = dict.fromkeys(map(account_of, {task.owner for task in tasks}))
+        named = {(task.lane, task.policies.lanes) for task in tasks if task.lane is not None}
+        task_lanes = {lane for first, further in named for lane in (first, *further)}
         needed = task_lanes.union(lanes)
-        if not alone and self._lane_of_owner:
+        is_alone = restricted is not None and restricted.isdisjoint((*self._lane_of_owner, *task_lanes))
+        if not is_alone and self._lane_of_owner:
             needed |= await self._read_owners(task_lanes)
         if needed:
             self.is_unrestricted = False
-            await self.lock_lanes(needed)
+            await self.lock_lanes(needed, parked)
 
     async def _read_owners(self, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
@@ -177,8 +193,9 @@ class LaneState(LaneCounts):
         if self.turns:
             await self._connection.write_rows("put_lane_turns", 2, flatten_rows(self.turns.items()))
 
-    async def lock_lanes(self, lanes: Iterable[str]) -> None:
-        """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries."""
+    async def lock_lanes(self, lanes: Iterable[str], parked: Collection[int] = ()) -> None:
+        """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries.
+        `parked`: see `read`."""
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
             return
@@ -191,14 +208,14 @@ class LaneState(LaneCounts):
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._set_rate(name, *rate)
         # Count only now: a count from before the locks may be out of date.
-        await self._read_counts(missing)
+        await self._read_counts(missing, parked)
         if self.now is not None:
             for name in self.rates.keys() & missing:
                 self.rates[name].left = await read_starts_left(self._connection, name, self.rates[name], self.now)
 
-    async def _read_counts(self, lanes: list[str]) -> None:
+    async def _read_counts(self, lanes: list[str], parked: Collection[int]) -> None:
         for name, taken, offered, has_waiting, last_owner, has_idle in await self._connection.query(
-            "lane_counts", lanes
+            "lane_counts", lanes, list(parked)
         ):
             self._taken[name], self._offered[name] = taken, offered
             if has_idle:

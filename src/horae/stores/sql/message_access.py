@@ -67,11 +67,18 @@ class SQLMessageAccess:
         rows = await self._connection.query("known_messages", stream_id, sources, ids)
         return {(source, source_id): number for source, source_id, number in rows}
 
-    async def insert(self, stream_id: Any, messages: Sequence[Message]) -> None:
+    async def append(self, locked: LockedStream, messages: Sequence[Message]) -> None:
         values: list[Any] = []
         for _, number, message in messages:
-            values += (stream_id, number, *encode_message(message))
+            values += (locked.id, number, *encode_message(message))
+        if len(messages) == 1 and self._connection.dialect.has_concurrent_writers:
+            # One round trip: nearly every append to a server is of one message.
+            _, stream = locked
+            oldest = None if stream.oldest is None else to_microseconds(stream.oldest)
+            await self._connection.query("append_message", *values, stream.last, stream.bytes, oldest)
+            return
         await self._connection.write_rows("insert_messages", 9, values)
+        await self.update(locked)
 
     async def cursors(self, stream_id: Any) -> tuple[Cursor, ...]:
         return tuple(map(decode_cursor, await self._connection.query("stream_cursors", stream_id)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from ...model.events.event import Event
 from ...model.ids import to_microseconds
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...ports.records import Record, RecordWrite
-from ..codec.rows import AFTER_ALL_KEYS, decode_record
+from ..codec.rows import AFTER_ALL_KEYS, decode_record, encode_event
 from .connection import Statements, Transactions
 
 
@@ -39,6 +40,20 @@ class SQLRecords:
             return await self._database.run_statement(lambda connection: connection.write_records(given)) is None
         try:
             await self._database.transact(lambda connection: _write_all_or_none(connection, given))
+        except _RecordChangedError:
+            return False
+        return True
+
+    async def write_with_events(self, writings: Sequence[RecordWrite], events: Sequence[Event]) -> bool:
+        given, rows = tuple(writings), [encode_event(event) for event in events]
+
+        async def write(connection: Statements) -> None:
+            if rows:
+                await connection.write_events(rows)
+            await _write_all_or_none(connection, given)
+
+        try:
+            await self._database.transact(write)
         except _RecordChangedError:
             return False
         return True

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any, Final
 
 from ...model.change import Change
+from ...model.lanes.route import place_entries
 from ...model.record import RecordWrite
-from ...model.route import place_entries
 from ...model.run import LIVE_STATES, Run
 from ...model.task import NEW_TASK_STATUS
 from ..codec.rows import (
@@ -18,6 +18,7 @@ from ..codec.rows import (
     Row,
     encode_entry,
     encode_event,
+    encode_laned_run,
     encode_run,
     encode_status,
     encode_task,
@@ -31,6 +32,7 @@ RUN_COLUMNS: Final = 29
 LIVE_RUN_COLUMNS: Final = RUN_COLUMNS - 1
 """`encode_run` ends with the stray-id flag, a column of the ledger only."""
 STARTED_COLUMNS: Final = 12
+LANED_COLUMNS: Final = STARTED_COLUMNS + 1
 ENDED_COLUMNS: Final = 8
 _FRESH_VALUES: Final = encode_status(0, 1, NEW_TASK_STATUS)[2:]
 
@@ -50,6 +52,8 @@ class RowBatches(CounterDeltas):
         """By task number: of several changes of one task, the last is written."""
         self.started_runs: list[Any] = []
         """Ordinary starts, in the short row of `encode_started_run`."""
+        self.laned_runs: list[Any] = []
+        """Starts in lanes, in the short row of `encode_laned_run`."""
         self.ended_runs: list[Any] = []
         """Ordinary ends, in the short row of `encode_success`."""
         self.new_runs: dict[str, Row] = {}
@@ -102,6 +106,16 @@ class RowBatches(CounterDeltas):
                 self.taken_slots += (lane, run.id)
         else:
             self.ledger_runs[run.id] = encode_run(number, run)
+
+    def add_laned_run(self, number: int, run: Run) -> None:
+        """Add the run of a `LanedStart`."""
+        row = encode_laned_run(number, run)
+        if row is None:
+            self.add_run(number, run)
+            return
+        self.laned_runs += row
+        for lane in run.lanes:
+            self.taken_slots += (lane, run.id)
 
     def update_run(self, number: int, before: Run, run: Run) -> None:
         if run.state in LIVE_STATES:
@@ -180,6 +194,8 @@ class RowBatches(CounterDeltas):
     async def _write_runs(self, connection: Statements) -> None:
         if self.started_runs:
             await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started_runs)
+        if self.laned_runs:
+            await connection.write_rows("insert_laned_runs", LANED_COLUMNS, self.laned_runs)
         if self.new_runs:
             await connection.write_rows("insert_live_runs", LIVE_RUN_COLUMNS, flatten_rows(self.new_runs.values()))
         if self.changed_live_runs:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from ...lifecycle.idle import declare_idle
-from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision
-from ...model.idle import Waiter, YieldReason
+from ...lifecycle.batch import SettlementDecision
+from ...lifecycle.lanes.idle import declare_idle
+from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision, Success
+from ...model.entry import Entry
+from ...model.lanes.idle import Waiter, YieldReason
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
+from ...model.task import Task, TaskStatus
+from ...ports.store import LinkObserver
+from ..chains import ignore_links
 from ..claim_rules import check_recovery
+from ..codec.rows import is_named_by_instant
 from ..task_cache import TaskCache
 from .connection import Statements, Transactions
 from .load_facts import LoadedFacts
@@ -20,6 +27,10 @@ from .unit_of_work import UnitOfWork
 RunUpdate: TypeAlias = tuple[str, int | None, Any]
 """Run id, fencing token that must match (None: any), and the argument for the decision."""
 RunUpdateDecision: TypeAlias = Callable[[Facts, Run, Any], Change]
+SuccessDecision: TypeAlias = Callable[
+    [Task, TaskStatus, tuple[Entry, ...], tuple[Run, ...], Run, Settlement], Success | None
+]
+"""Decides the ordinary successes among them; None for any other."""
 
 
 class RunUpdater:
@@ -28,9 +39,11 @@ class RunUpdater:
     def __init__(self, database: Transactions, cache: TaskCache) -> None:
         self._database = database
         self._task_cache = cache
+        self.on_linked: LinkObserver = ignore_links
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return await self._apply([(each.run_id, each.token, each) for each in batch], decide)
+        success = decide.success if isinstance(decide, SettlementDecision) else None
+        return await self._apply([(each.run_id, each.token, each) for each in batch], decide, success)
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         return await self._apply([(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
@@ -51,7 +64,7 @@ class RunUpdater:
             return unit
 
         unit = await self._database.transact(work)
-        unit.update_cache(self._task_cache)
+        self._follow_commit(unit)
         return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
@@ -70,13 +83,14 @@ class RunUpdater:
         if result is None:
             return None
         recovered, unit = result
-        unit.update_cache(self._task_cache)
+        self._follow_commit(unit)
         return recovered
 
     async def declare_idle(self, run_id: str, token: int, since: datetime | None) -> YieldReason | None:
         async def work(connection: Statements) -> tuple[YieldReason | None, UnitOfWork]:
             tasks = await self._tasks_of(connection, [run_id])
-            loaded = await self._load(connection, tasks)
+            loaded, restricted = await self._load(connection, tasks)
+            await loaded.read_lane_state(restricted=restricted)
             unit = UnitOfWork(connection, loaded)
             known = loaded.tasks.get(tasks.get(run_id, 0))
             run = None if known is None else known.find_run(run_id)
@@ -97,23 +111,37 @@ class RunUpdater:
             return lane_state.yield_reason(run), unit
 
         reason, unit = await self._database.transact(work)
-        unit.update_cache(self._task_cache)
+        self._follow_commit(unit)
         return reason
 
-    async def _apply(self, updates: Sequence[RunUpdate], decide: RunUpdateDecision) -> frozenset[str]:
-        stale, unit = await self._database.transact(lambda connection: self._apply_in(connection, updates, decide))
+    def _follow_commit(self, unit: UnitOfWork) -> None:
         unit.update_cache(self._task_cache)
+        if unit.linked_changes:
+            self.on_linked(unit.linked_changes)
+
+    async def _apply(
+        self, updates: Sequence[RunUpdate], decide: RunUpdateDecision, success: SuccessDecision | None = None
+    ) -> frozenset[str]:
+        stale, unit = await self._database.transact(
+            lambda connection: self._apply_in(connection, updates, decide, success)
+        )
+        self._follow_commit(unit)
         return stale
 
     async def _apply_in(
-        self, connection: Statements, updates: Sequence[RunUpdate], decide: RunUpdateDecision
+        self,
+        connection: Statements,
+        updates: Sequence[RunUpdate],
+        decide: RunUpdateDecision,
+        decide_success: SuccessDecision | None = None,
     ) -> tuple[frozenset[str], UnitOfWork]:
         """Return the ids of stale runs and the unit of work. A retried transaction builds a new one; only the last was
         written."""
         stale: set[str] = set()
         tasks = await self._tasks_of(connection, [run_id for run_id, _, _ in updates])
-        loaded = await self._load(connection, tasks)
+        loaded, restricted = await self._load(connection, tasks)
         unit = UnitOfWork(connection, loaded)
+        are_lanes_read = False
         for run_id, token, argument in updates:
             known = loaded.tasks.get(tasks.get(run_id, 0))
             run = None if known is None else known.find_run(run_id)
@@ -121,6 +149,16 @@ class RunUpdater:
                 stale.add(run_id)
                 continue
             entries = loaded.entries.get(known.number, ())
+            if decide_success is not None:
+                success = decide_success(known.task, known.status, entries, known.live, run, argument)
+                if success is not None and is_named_by_instant(run):
+                    unit.add_success(known, run, success)
+                    continue
+            if not are_lanes_read:
+                # An ordinary success takes and frees no slot: where there are no others, no lane is read.
+                are_lanes_read = True
+                await loaded.read_lane_state(restricted=restricted)
+                entries = loaded.entries.get(known.number, ())
             change = decide(loaded.build_facts(known, entries), run, argument)
             if change.new_runs:
                 change = await unit.deduplicate_runs(known.number, change)
@@ -144,14 +182,14 @@ class RunUpdater:
         ids = self._task_cache.successors_of(numbers) if connection.dialect.has_concurrent_writers else []
         return {number for _, number in await connection.query("numbers_by_id", ids)} if ids else set()
 
-    async def _load(self, connection: Statements, tasks: dict[str, int]) -> LoadedFacts:
+    async def _load(self, connection: Statements, tasks: dict[str, int]) -> tuple[LoadedFacts, AbstractSet[str] | None]:
+        """Lock and load the tasks, without their lanes; also return the restricted owners, None if they are not known."""
         numbers = set(tasks.values())
         locked = sorted(numbers | await self._successors_of(connection, numbers))
         rows = await connection.query("lock_tasks", locked) if locked else []
         versions = {number: version for number, version, _ in rows if number in numbers}
         loaded = LoadedFacts(connection, self._task_cache, versions)
-        alone = all(is_unrestricted for _, _, is_unrestricted in rows)
+        are_all_unrestricted = all(is_unrestricted for _, _, is_unrestricted in rows)
         await loaded.read_tasks()
         await loaded.read_entries(list(loaded.tasks))
-        await loaded.read_lane_state(alone=alone)
-        return loaded
+        return loaded, frozenset() if are_all_unrestricted else None

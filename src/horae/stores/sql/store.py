@@ -10,12 +10,12 @@ from ...clock import Clock
 from ...errors import StoreError, StoreUnavailable
 from ..task_cache import TaskCache
 from .agenda import SQLAgenda
-from .claim import Claimer
+from .claims.claim import Claimer
 from .connection import ConnectionFactory, Transactions
 from .dialect import Dialect
 from .journal import SQLJournal
 from .messages import SQLMessages
-from .queries import SQLBook
+from .reads.queries import SQLBook
 from .records import SQLRecords
 from .settle import RunUpdater
 from .transactions import Session

@@ -30,10 +30,10 @@ from ..codec.rows import Row, encode_event, encode_node, encode_record
 from ..codec.transfer_rows import PART_ROWS, RUNS_BY_OCCURRENCE, PartRows
 from ..messages import LockedStream, read_state
 from ..transfer_pages import ReadableStore, decode_position, encode_position, make_marks_page, make_page, read_page
+from .claims.lane_rates import export_lane, import_rate
 from .connection import Statements
 from .feed import SQLFeed
 from .import_tasks import import_chain_rows, import_runs, import_tasks, replace_nul
-from .lane_rates import export_lane, import_rate
 from .message_access import SQLMessageAccess
 
 _PAGE_STATEMENTS: Final = {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...lifecycle.chain import OccurrenceEnd, ended_occurrences
-from ...model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuccess
+from ...model.change import TAGS, Change, Facts, LanedStart, Start, Success
 from ...model.entry import CLAIMABLE, Entry, EntryState
 from ...model.ids import to_microseconds
-from ...model.route import is_route, place_entries
+from ...model.lanes.route import is_route, place_entries
 from ...model.run import Run
 from ...model.task import Task, TaskState
 from ..chains import Relink, change_of_links, follow_chains, relink
@@ -14,25 +16,30 @@ from ..codec.rows import (
     encode_chain_row,
     encode_entry,
     encode_event,
+    encode_start_event,
     encode_started_run,
     encode_status,
     encode_success,
+    encode_success_events,
     encode_task,
-    names_planned_instant,
+    instants_of_run,
 )
 from ..messages import StreamWrites, stream_writes_of, write_streams
 from ..pending_changes import PendingChanges, lanes_taken, require_live, require_same_task
 from ..run_deduplication import deduplicate_runs
 from ..task_cache import CachedTask, TaskCache, apply_change
 from .chains import SQLChainAccess
+from .claims.lane_queue import unpark_entries
+from .claims.lane_rates import offer_starts
+from .claims.ordinary_batch import OrdinaryBatch, start_of, success_of, task_after_start, task_after_success
 from .connection import Statements
-from .lane_queue import unpark_entries
-from .lane_rates import offer_starts
 from .load_facts import LaneState, LoadedFacts
 from .message_access import SQLMessageAccess
-from .ordinary_batch import OrdinaryBatch, task_after
 from .records import write_attached_records
 from .row_batches import RowBatches
+
+_MIN_SEPARATE: Final = 4
+"""Fewer ordinary changes than this are written with the others, if there are others: a statement costs more."""
 
 
 class UnitOfWork(PendingChanges):
@@ -46,11 +53,14 @@ class UnitOfWork(PendingChanges):
         self._cache_updates: dict[int, CachedTask | None] = {}
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
+        self.linked_changes: list[Change] = []
+        """Changes of tasks that run after those of this transaction."""
         self._stream_writes: list[StreamWrites] = []
         self._moved_runs: list[Run] = []
         """Runs in lanes that have a new state, or are gone: they are no longer idle."""
         self._ordinary = None if connection.write_ordinary is None else OrdinaryBatch()
-        """Set while every change is of one ordinary kind: these may be written by one statement, not as row batches."""
+        """Ordinary changes of one kind, which may be written by one statement, before the row batches of all others. None
+        where there is no such statement, or once a task has had a second change: that is written after its first one."""
 
     def update_cache(self, cache: TaskCache) -> None:
         """Put the new versions of the tasks into the cache. Call it only after the commit."""
@@ -95,84 +105,110 @@ class UnitOfWork(PendingChanges):
 
         The flush follows the occurrences that it ends to the successors of the task.
         """
+        if change.__class__ not in TAGS:
+            self._collect_links(known, entries, change)
+        self.add_unlinked_change(known, entries, change)
+
+    def _collect_links(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
+        """Collect the consequences of a change for linked tasks; a tagged change has none."""
         task = known.task
         if task.successors and (change.updated_runs or change.new_runs) and not change.deleted:
             self._ends += ended_occurrences(Facts(task, known.status, entries, known.live), change)
         status = change.status
         if change.task or change.deleted or (status is not None and status.state is TaskState.CANCELLED):
             self._collect_relink(task, change)
-        self.add_unlinked_change(known, entries, change)
 
     def _collect_relink(self, before: Task | None, change: Change) -> None:
         relinked = change_of_links(before, change)
         if relinked is not None:
             self._relinks.append(relinked)
 
+    def add_linked_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
+        """Add the change of a linked task."""
+        self.linked_changes.append(change)
+        self.add_unlinked_change(known, entries, change)
+
     def add_unlinked_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
         """Add a change as it is, without its consequences for linked tasks."""
-        if self._ordinary is not None:
-            now_known = self._ordinary.add(known, entries, change)
-            if now_known is not None:
-                self._update_known(now_known)
-                return
-            self._spread_ordinary()
-        self._add_rows(known, entries, change)
-
-    def _spread_ordinary(self) -> None:
-        """Turn the ordinary changes into row batches: one of another kind follows, or the server has no fast path."""
-        ordinary, self._ordinary = self._ordinary, None
-        for known, entries, change in () if ordinary is None else ordinary.decisions:
-            self._add_rows(known, entries, change)
-
-    def _add_rows(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
+        if (start := start_of(change)) is not None:
+            self.add_start(known, start, instants_of_run(start.run))
+            return
+        if (success := success_of(change)) is not None:
+            self.add_success(known, change.updated_runs[0], success)
+            return
+        self._keep_order(known.number)
         if change.__class__ is LanedStart:
             self._add_laned_start(known, entries[0], change)
-        elif not self._add_ordinary_change(known, change):
+        else:
             self._add_general_change(known, entries, change)
             self.batches.count_change(known.task.owner, known.status, change)
+            self._add_attached(known, change)
+        self.batches.events += map(encode_event, change.events)
+
+    def add_start(self, known: CachedTask, start: Start, instants: tuple[int, int]) -> None:
+        """Add an ordinary start of a run whose id begins with its planned instant; `instants` are that one and the due one,
+        in microseconds."""
+        self._keep_order(known.number)
+        if self._ordinary is None or not self._ordinary.add_start(known, start):
+            self._add_start_rows(known, start, instants)
+        self._update_known(task_after_start(known, start))
+
+    def add_success(self, known: CachedTask, run: Run, success: Success) -> None:
+        """Add an ordinary success of a run whose id begins with its planned instant."""
+        self._keep_order(known.number)
+        if self._ordinary is None or not self._ordinary.add_success(known, run, success):
+            self._add_success_rows(known, run, success)
+        self._update_known(task_after_success(known, success))
+
+    def _keep_order(self, number: int) -> None:
+        """Write everything as row batches from here on if the task has been changed before."""
+        if self._ordinary is not None and number in self._cache_updates:
+            self._spread_ordinary()
+
+    def _spread_ordinary(self) -> None:
+        """Turn the ordinary changes into row batches: one statement cannot write them."""
+        ordinary, self._ordinary = self._ordinary, None
+        if ordinary is not None:
+            for known, start in ordinary.starts:
+                self._add_start_rows(known, start, instants_of_run(start.run))
+            for known, run, success in ordinary.ends:
+                self._add_success_rows(known, run, success)
+
+    def _add_attached(self, known: CachedTask, change: Change) -> None:
+        """Add what commits with a change besides its task; a tagged change has nothing of that."""
         if change.attached:
             self.batches.attached_records += change.attached
         if change.messages or change.moves:
             self._stream_writes.append(stream_writes_of(known.task, change))
         for row in change.chain_rows:
             self.batches.chain_rows[known.number, row.root.key] = encode_chain_row(known.number, row)
-        self.batches.events += map(encode_event, change.events)
 
     def _update_known(self, known: CachedTask) -> None:
         self._loaded.tasks[known.number] = known
         self._cache_updates[known.number] = known
 
-    def _add_ordinary_change(self, known: CachedTask, change: Change) -> bool:
-        """Add the short rows of a tagged change; return False, with nothing added, for any other, and for a run whose id
-        does not encode its planned instant: such a run is indexed separately in the ledger."""
+    def _add_start_rows(self, known: CachedTask, start: Start, instants: tuple[int, int]) -> None:
         batches, number = self.batches, known.number
-        status = change.status or known.status
-        if change.__class__ is OrdinaryStart:
-            row = encode_started_run(number, change.new_runs[0])
-            if row is None:
-                return False
-            batches.started_runs += row
-            if change.put:
-                (entry,) = change.put
-                batches.entries[number, entry.slot] = encode_entry(number, entry)
-            else:
-                batches.emptied_agendas[number] = None
-        elif change.__class__ is OrdinarySuccess:
-            run = change.updated_runs[0]
-            if not names_planned_instant(run.id, to_microseconds(run.planned)):
-                return False
-            batches.ended_runs += encode_success(run)
-            batches.count_success(run, completed=status.state is TaskState.COMPLETED)
-        else:
-            return False
+        run, status, following = start
+        batches.started_runs += encode_started_run(number, run, instants)
         batches.statuses[number] = encode_status(number, known.version + 1, status)
-        self._update_known(task_after(known, change))
-        return True
+        if following is None:
+            batches.emptied_agendas[number] = None
+        else:
+            batches.entries[number, following.slot] = encode_entry(number, following)
+        batches.events.append(encode_start_event(run))
+
+    def _add_success_rows(self, known: CachedTask, run: Run, success: Success) -> None:
+        batches, number = self.batches, known.number
+        batches.ended_runs += encode_success(run.id, success)
+        batches.count_success(run, success)
+        batches.statuses[number] = encode_status(number, known.version + 1, success.status)
+        batches.events += encode_success_events(known.task, run, success)
 
     def _add_laned_start(self, known: CachedTask, entry: Entry, change: Change) -> None:
         """Add the rows of a start in lanes; `entry` is the only one of the task."""
         batches, number, lane_state, run = self.batches, known.number, self._loaded.lane_state, change.new_runs[0]
-        batches.add_run(number, run)
+        batches.add_laned_run(number, run)
         if change.put:
             (following,) = change.put
             batches.entries[number, following.slot] = encode_entry(number, following)
@@ -188,7 +224,8 @@ class UnitOfWork(PendingChanges):
                 lane_state.take_turn(lane, run.owner)
         lane_state.add_started(run.lanes)
         batches.statuses[number] = encode_status(number, known.version + 1, change.status or known.status)
-        self._update_known(task_after(known, change))
+        run_status = change.status or known.status
+        self._update_known(CachedTask(number, known.version + 1, known.task, run_status, change.new_runs))
 
     def _add_general_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
         number = known.number
@@ -199,7 +236,7 @@ class UnitOfWork(PendingChanges):
             change = place_entries(change.task or known.task, change)
         if change.put or change.dropped:
             self._add_entry_changes(self.batches.entries, number, entries, change)
-        unparked = self._count_lane_entries(entries, change)
+        unparked = self._count_lane_entries(number, entries, change)
         for run in change.new_runs:
             self.batches.add_run(number, run)
             lane_state = self._loaded.lane_state
@@ -225,19 +262,23 @@ class UnitOfWork(PendingChanges):
             # A change of the agenda alone raises the version too: other nodes compare it with the one they decided on.
             self._add_task_update(known, apply_change(known, change), change)
 
-    def _count_lane_entries(self, entries: tuple[Entry, ...], change: Change) -> set[str]:
+    def _count_lane_entries(self, number: int, entries: tuple[Entry, ...], change: Change) -> set[str]:
         """Count the entries that wait for a lane, or got a slot of one; return the lanes of the latter that are gone."""
         lane_state = self._loaded.lane_state
         before = {entry.slot: entry for entry in entries if entry.lane is not None}
         unparked: set[str] = set()
         for slot in (*change.dropped, *(entry.slot for entry in change.put)):
             entry = before.get(slot)
-            if entry is not None and entry.lane is not None and entry.state in CLAIMABLE:
+            if entry is None or entry.lane is None:
+                continue
+            if entry.state is EntryState.PARKED:
+                lane_state.remove_parked(entry.lane, number, slot)
+            elif entry.state in CLAIMABLE:
                 lane_state.count_unparked(entry.lane, -1)
                 unparked.add(entry.lane)
         for put in change.put:
             if put.lane is not None and put.state is EntryState.PARKED:
-                lane_state.add_waiting(put.lane)
+                lane_state.add_newcomer(put.lane, number, put.slot)
             elif put.lane is not None and put.state in CLAIMABLE:
                 lane_state.count_unparked(put.lane, 1)
         return unparked
@@ -273,7 +314,9 @@ class UnitOfWork(PendingChanges):
         for entry in entries:
             # An entry that an earlier decision of this transaction added must not be written after the deletion.
             batches.entries.pop((known.number, entry.slot), None)
-            if entry.lane is not None and entry.state in CLAIMABLE:
+            if entry.lane is not None and entry.state is EntryState.PARKED:
+                self._loaded.lane_state.remove_parked(entry.lane, known.number, entry.slot)
+            elif entry.lane is not None and entry.state in CLAIMABLE:
                 self._loaded.lane_state.count_unparked(entry.lane, -1)
         self._moved_runs += known.live
         for run in known.live:
@@ -293,7 +336,7 @@ class UnitOfWork(PendingChanges):
             await self._follow_chains()
         if not await self._write_ordinary():
             self._spread_ordinary()
-            await self.batches.write(self._connection)
+        await self.batches.write(self._connection)
         lane_state = self._loaded.lane_state
         if self._freed_lanes or lane_state.rates:
             await self._offer_lanes(lane_state)
@@ -326,4 +369,6 @@ class UnitOfWork(PendingChanges):
 
     async def _write_ordinary(self) -> bool:
         write, ordinary = self._connection.write_ordinary, self._ordinary
-        return write is not None and ordinary is not None and bool(ordinary.decisions) and await write(ordinary)
+        if write is None or ordinary is None or len(ordinary) < (_MIN_SEPARATE if self.batches.statuses else 1):
+            return False
+        return await write(ordinary)

@@ -120,7 +120,7 @@ def _checks() -> Iterator[Check]:
     yield "orphan_runs", lambda run_id, task: f"The run {run_id} belongs to task number {task}, which is not there."
     yield "orphan_chain_rows", lambda task: f"A chain row belongs to task number {task}, which is not there."
     yield "tasks_without_status", lambda task_id: f"The task {task_id} has no status."
-    yield "mislabelled_tasks", lambda task_id: f"The task {task_id} is not found by the labels that it has."
+    yield "mislabelled_tasks", lambda task_id: f"The task {task_id} is not found by the labels or lanes that it has."
     yield (
         "wrong_lane_slots",
         lambda lane, taken, live_runs: f"The lane {lane} counts {taken} slots taken, but has {live_runs} live runs.",

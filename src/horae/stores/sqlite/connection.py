@@ -85,11 +85,11 @@ class SqliteConnection:
                     raise
             self._sleeper.wait(_RETRY_SECONDS)
 
-    def write_rows(self, bulk: BulkStatement, values: list[Any]) -> None:
-        """Write many rows; `values` are the values of all rows, concatenated."""
+    def write_rows(self, bulk: BulkStatement, values: list[Any], common: Sequence[Any] = ()) -> None:
+        """Write many rows; `values` are the values of all rows, concatenated, after those that they have in common."""
         for text, start, end in bulk.split(len(values)):
             self.statements += 1
-            self._cursor.execute(text, values[start:end])
+            self._cursor.execute(text, [*common, *values[start:end]] if common else values[start:end])
 
     def write_returning(self, bulk: BulkStatement, values: list[Any]) -> list[Row]:
         """Write many rows with a statement that has a RETURNING clause, and return its rows."""

@@ -11,8 +11,8 @@ from ...model.run import Run
 from ..codec.columns import decode_listed_run
 from ..run_id_prefix import planned_range_of_id
 from ..sql.connection import Statements
-from ..sql.ledger import read_run
-from ..sql.queries import SQLBook, needs_unit_of_work, prepare_new_tasks, write_new_tasks
+from ..sql.reads.ledger import read_run
+from ..sql.reads.queries import SQLBook, needs_unit_of_work, prepare_new_tasks, write_new_tasks
 from ..sql.row_batches import RowBatches
 from .connection import SqliteConnection
 from .readers import Readers

@@ -26,8 +26,9 @@ CREATE INDEX tasks_by_name ON tasks (name);
 CREATE INDEX tasks_by_kind ON tasks (target_kind);
 CREATE INDEX tasks_by_lane ON tasks (lane) WHERE lane IS NOT NULL;
 
--- Index of tasks by label, for all owners and per owner, in creation order. Triggers maintain it, because tasks are also
--- written by transactions of other programs and by processes of older versions.
+-- Index of tasks by label (a JSON array), and by further lane (`lane:` and the name), for all owners and per owner, in creation
+-- order. Triggers maintain it, because tasks are also written by transactions of other programs and by processes of older
+-- versions.
 CREATE TABLE labels (
   label TEXT NOT NULL,
   task  INTEGER NOT NULL,
@@ -35,15 +36,28 @@ CREATE TABLE labels (
   PRIMARY KEY (label, task)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX labels_of_owner ON labels (owner, label, task);
-CREATE TRIGGER tasks_labelled AFTER INSERT ON tasks WHEN new.labels <> '[]' BEGIN
+CREATE TRIGGER tasks_labelled AFTER INSERT ON tasks
+WHEN new.labels <> '[]' OR (new.lane IS NOT NULL AND instr(new.policies, '"lanes":')) BEGIN
   INSERT INTO labels (label, task, owner) SELECT DISTINCT value, new.seq, new.owner FROM json_each(new.labels);
+  INSERT INTO labels (label, task, owner)
+  SELECT DISTINCT 'lane:' || value, new.seq, new.owner FROM json_each(new.policies, '$.lanes')
+  WHERE new.lane IS NOT NULL;
 END;
-CREATE TRIGGER tasks_relabelled AFTER UPDATE ON tasks WHEN new.labels <> old.labels OR new.owner <> old.owner BEGIN
-  DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
+CREATE TRIGGER tasks_relabelled AFTER UPDATE ON tasks
+WHEN new.labels <> old.labels OR new.owner <> old.owner OR new.policies <> old.policies OR new.lane IS NOT old.lane BEGIN
+  DELETE FROM labels WHERE label IN (
+    SELECT value FROM json_each(old.labels) UNION ALL SELECT 'lane:' || value FROM json_each(old.policies, '$.lanes')
+  ) AND task = old.seq;
   INSERT INTO labels (label, task, owner) SELECT DISTINCT value, new.seq, new.owner FROM json_each(new.labels);
+  INSERT INTO labels (label, task, owner)
+  SELECT DISTINCT 'lane:' || value, new.seq, new.owner FROM json_each(new.policies, '$.lanes')
+  WHERE new.lane IS NOT NULL;
 END;
-CREATE TRIGGER tasks_unlabelled AFTER DELETE ON tasks WHEN old.labels <> '[]' BEGIN
-  DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
+CREATE TRIGGER tasks_unlabelled AFTER DELETE ON tasks
+WHEN old.labels <> '[]' OR (old.lane IS NOT NULL AND instr(old.policies, '"lanes":')) BEGIN
+  DELETE FROM labels WHERE label IN (
+    SELECT value FROM json_each(old.labels) UNION ALL SELECT 'lane:' || value FROM json_each(old.policies, '$.lanes')
+  ) AND task = old.seq;
 END;
 
 -- Status of tasks. Hot and small; no index contains active tasks, except failing ones. `version` rises with every change of the definition,

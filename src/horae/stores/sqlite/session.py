@@ -18,10 +18,12 @@ from ...model.record import RecordWrite
 from ..codec.json_codecs import encode
 from ..counter_deltas import Deltas
 from ..run_to_end import run_to_end
+from ..sql.claims.ordinary_batch import OrdinaryBatch
 from ..sql.connection import DuplicateRunError, DuplicateTaskError, ReadExtent
 from ..sql.dialect import Dialect
 from .connection import BulkStatement, Row, SqliteConnection, sql
 from .counters import write_counters
+from .ordinary import write_ends, write_starts
 from .readers import Readers
 from .records import write_grouped
 from .writer import Writer
@@ -35,6 +37,7 @@ _DUPLICATE_ERRORS: Final[dict[str, type[DuplicateRunError | DuplicateTaskError]]
     "insert_tasks": DuplicateTaskError,
     "update_task": DuplicateTaskError,
     "insert_started_runs": DuplicateRunError,
+    "insert_laned_runs": DuplicateRunError,
     "insert_live_runs": DuplicateRunError,
     "insert_runs": DuplicateRunError,
 }
@@ -46,7 +49,6 @@ _INSERT_EVENTS: Final = BulkStatement("insert_events", 6)
 
 class SqliteStatements:
     dialect = DIALECT
-    write_ordinary = None
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
@@ -71,6 +73,16 @@ class SqliteStatements:
 
     async def write_events(self, rows: Sequence[Row]) -> None:
         self._connection.write_rows(_INSERT_EVENTS, list(chain.from_iterable(rows)))
+
+    async def write_ordinary(self, batch: OrdinaryBatch) -> bool:
+        if not batch.are_starts:
+            write_ends(self._connection, batch)
+            return True
+        try:
+            return write_starts(self._connection, batch)
+        except apsw.ConstraintError as error:
+            _raise_duplicate("insert_started_runs", error)
+            raise
 
     async def write_counts(self, deltas: Deltas) -> None:
         write_counters(self._connection, deltas)

@@ -19,7 +19,7 @@ from ...errors import StoreError, StoreUnavailable
 from ...model.change import Change
 from ..run_to_end import run_to_end
 from ..shared_transaction_refusals import refuse
-from ..sql.queries import add_tasks
+from ..sql.reads.queries import add_tasks
 from ..sqlalchemy_connection import DriverConnection, find_driver_connection
 from .connection import Bindings, BulkStatement, Row, SqliteConnection, translate_error
 from .session import SqliteStatements
@@ -143,9 +143,9 @@ class CallerConnection(SqliteConnection):
             rows = super().query(_qualify_tables(statement, self._schema), bindings)
         return [tuple(map(_decode_text, row)) for row in rows]
 
-    def write_rows(self, bulk: BulkStatement, values: list[Any]) -> None:
+    def write_rows(self, bulk: BulkStatement, values: list[Any], common: Sequence[Any] = ()) -> None:
         for text, start, end in bulk.split(len(values)):
-            self.query(text, values[start:end])
+            self.query(text, [*common, *values[start:end]])
 
     @property
     def in_transaction(self) -> bool:

@@ -11,7 +11,7 @@ from ...clock import Clock, SystemClock
 from ...errors import StoreUnavailable
 from ..codec.transfer_rows import RUNS_BY_NUMBER
 from ..sql.agenda import SQLAgenda
-from ..sql.claim import Claimer
+from ..sql.claims.claim import Claimer
 from ..sql.connection import Transactions
 from ..sql.journal import SQLJournal
 from ..sql.messages import SQLMessages

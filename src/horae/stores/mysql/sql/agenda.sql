@@ -19,7 +19,15 @@ SELECT node FROM @node_locks WHERE node = $1 LOCK IN SHARE MODE;
 INSERT INTO @tokens (number) SELECT NULL FROM @node_locks WHERE node = $1;
 SELECT
   LAST_INSERT_ID(), (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
-  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1), {no_limits_filter}
+  (SELECT due FROM @agenda WHERE state = 1 ORDER BY due, task, slot LIMIT 1),
+  (
+    SELECT JSON_ARRAYAGG(name) FROM (
+      SELECT SUBSTR(name, 7) AS name FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL
+      UNION ALL
+      SELECT owner FROM @blocked_owners
+      LIMIT 65
+    ) AS restricted
+  )
 FROM @node_locks WHERE node = $1
 
 -- name: timed_slice

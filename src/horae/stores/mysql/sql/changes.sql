@@ -12,6 +12,7 @@ INSERT INTO @tasks (
   successors
 ) VALUES {rows};
 INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq IN ({column_1})
+UNION ALL {further_lanes_filter} AND tasks.seq IN ({column_1})
 
 -- name: update_task
 UPDATE @tasks SET
@@ -20,6 +21,7 @@ UPDATE @tasks SET
 WHERE seq = $15;
 DELETE FROM @labels WHERE task = $15;
 INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq = $15
+UNION ALL {further_lanes_filter} AND tasks.seq = $15
 
 -- name: insert_statuses
 INSERT INTO @task_state (
@@ -72,6 +74,12 @@ SELECT 1 FROM @live_runs WHERE id = $5
 INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows};
 {duplicate_run_filter}
 
+-- name: insert_laned_runs
+-- Fast path for starts in lanes.
+INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started, lanes)
+VALUES {rows};
+{duplicate_run_filter}
+
 -- name: insert_live_runs
 INSERT INTO @live_runs ({row_columns}) VALUES {rows};
 {duplicate_run_filter}
@@ -84,7 +92,7 @@ ON DUPLICATE KEY UPDATE
   claimed = VALUES(claimed), started = VALUES(started), ended = VALUES(ended), deadline = VALUES(deadline),
   span_first = VALUES(span_first), span_last = VALUES(span_last), span_count = VALUES(span_count),
   forgiven = VALUES(forgiven), deaths = VALUES(deaths), alone = VALUES(alone), in_order = VALUES(in_order),
-  cancel = VALUES(cancel), lanes = VALUES(lanes), result = VALUES(result), error = VALUES(error)
+  cancel = VALUES(cancel), lanes = VALUES(lanes), result = VALUES(result), error = VALUES(error), input = VALUES(input)
 
 -- name: end_runs
 -- Fast path for ordinary ends: columns that are not listed stay as they are.

@@ -69,7 +69,9 @@ tasks.seq > $1
 AND (NOT $3? OR task_state.state IN ($3))
 AND {scope_filter tasks.owner 4}
 AND (NOT $5? OR tasks.name = $5)
-AND (NOT $6? OR tasks.lane = $6)
+AND (NOT $6? OR tasks.lane = $6 OR EXISTS (
+  SELECT 1 FROM @labels AS further_lane WHERE further_lane.label = CONCAT('lane:', $6) AND further_lane.task = tasks.seq
+))
 AND (NOT $7? OR tasks.target_kind = $7)
 AND (NOT $8? OR LOCATE(
   LOWER(CONVERT(CAST($8 AS BINARY) USING hebrew)),
@@ -104,3 +106,11 @@ FROM @tasks AS tasks, JSON_TABLE(tasks.labels, '$[*]' COLUMNS (
   value VARCHAR(200) CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[1]'
 )) AS label
 WHERE tasks.labels <> '[]'
+
+-- name: further_lanes_filter
+-- The further lanes of tasks, as they are in the index of labels.
+SELECT DISTINCT CONCAT('lane:', lane.name) AS label, tasks.seq AS task, tasks.owner
+FROM @tasks AS tasks, JSON_TABLE(tasks.policies, '$.lanes[*]' COLUMNS (
+  name VARCHAR(255) CHARACTER SET utf8mb4 COLLATE {collation} PATH '$'
+)) AS lane
+WHERE tasks.lane IS NOT NULL AND LOCATE('"lanes":', tasks.policies) > 0

@@ -26,13 +26,16 @@ FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
--- and whether runs are idle.
+-- Slots in use, unparked entries that have not been claimed yet, whether entries of other tasks than these are parked, the
+-- owner of the last turn, and whether runs are idle.
 SELECT
   given.name,
   (SELECT COUNT(*) FROM @lane_slots AS lane_slots WHERE lane_slots.lane = given.name),
   (SELECT COUNT(*) FROM @agenda AS agenda WHERE agenda.lane = given.name AND agenda.state < 2),
-  EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.lane = given.name AND agenda.state = 3),
+  EXISTS (
+    SELECT 1 FROM @agenda AS agenda
+    WHERE agenda.lane = given.name AND agenda.state = 3 AND COALESCE(agenda.task NOT IN ($2), TRUE)
+  ),
   (SELECT owner FROM @lane_turns AS lane_turns WHERE lane_turns.lane = given.name),
   EXISTS (SELECT 1 FROM @records AS records WHERE records.kind = 'idle_runs' AND records.record_key = given.name)
 FROM ([[ SELECT $each AS name ]]) AS given

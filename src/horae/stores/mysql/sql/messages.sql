@@ -31,6 +31,12 @@ WHERE messages.stream = $1 AND (messages.source, messages.source_id) IN ($2+3)
 -- name: insert_messages
 INSERT INTO @messages (stream, number, at, sender, source, source_id, text, refs, bytes) VALUES {rows}
 
+-- name: append_message
+-- As insert_messages and update_stream, for one message.
+INSERT INTO @messages (stream, number, at, sender, source, source_id, text, refs, bytes)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+UPDATE @streams SET last_number = $10, bytes = $11, oldest = $12 WHERE id = $1
+
 -- name: messages_page
 SELECT {message_columns} FROM @messages AS messages
 WHERE messages.stream = $1 AND messages.number > $2 ORDER BY messages.number LIMIT $3

@@ -1,7 +1,7 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
--- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix, tasks_page_of_kind, tasks_page_of_lane, tasks_page_of_text
+-- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix, tasks_page_of_kind, tasks_page_of_text
 SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
@@ -47,6 +47,17 @@ SELECT tasks.seq, task_state.version
 FROM @tasks AS tasks STRAIGHT_JOIN @task_state AS task_state ON task_state.task = tasks.seq
 WHERE tasks.owner = $4 AND task_state.state = 'paused' AND task_state.pause_cause = $11 AND {task_filter}
 ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_page_of_lane
+SELECT tasks.seq, task_state.version FROM @tasks AS tasks JOIN @task_state AS task_state ON task_state.task = tasks.seq
+WHERE tasks.lane = $6 AND {task_filter} ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_page_of_further_lane
+SELECT labelled.task, task_state.version
+FROM @labels AS labelled STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = labelled.task
+STRAIGHT_JOIN @task_state AS task_state ON task_state.task = labelled.task
+WHERE labelled.label = CONCAT('lane:', $6) AND labelled.task > $1 AND {task_filter}
+ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_page_of_label
 -- also: tasks_page_of_label_and_owner

@@ -146,6 +146,8 @@ SELECT COALESCE(MIN(tasks.id), CONCAT('number ', differences.task)) FROM (
   SELECT label, task, owner, 1 AS sign FROM @labels
   UNION ALL
   SELECT label, task, owner, -1 FROM ({labels_filter}) AS actual_labels
+  UNION ALL
+  SELECT label, task, owner, -1 FROM ({further_lanes_filter}) AS actual_lanes
 ) AS differences LEFT JOIN @tasks AS tasks ON tasks.seq = differences.task
 GROUP BY differences.task, differences.label, differences.owner HAVING SUM(sign) <> 0 ORDER BY differences.task
 

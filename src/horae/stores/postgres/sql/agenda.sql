@@ -14,12 +14,20 @@ SELECT
   (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
 
 -- name: begin_claim
--- Locks the node's row against its recovery as a dead node only: other claims of the node are not blocked.
+-- Locks the node's row against its recovery as a dead node only: other claims of the node are not blocked. The fourth column
+-- has the owners with a limit or a block, and blocked lanes of agents, as JSON: up to 65 of them, or NULL for none.
 SELECT
   nextval('@tokens'),
   (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   (SELECT due FROM @agenda WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+  (
+    SELECT json_agg(name)::text FROM (
+      SELECT substr(name, 7) AS name FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL
+      UNION ALL
+      SELECT owner FROM @blocked_owners
+      LIMIT 65
+    ) AS restricted
+  )
 FROM @nodes WHERE id = $1 FOR KEY SHARE
 
 -- name: timed_slice

@@ -1,6 +1,7 @@
 -- Writes of decided changes. Each array parameter is a column: one value for each row.
 -- The run row of a claim is inserted into live_runs by one of: claim_few (fast_path.sql, up to 16 ordinary starts),
--- write_starts (fast_path.sql, more of them), insert_started_runs and insert_live_runs (here, all other starts).
+-- write_starts (fast_path.sql, more of them), insert_started_runs, insert_laned_runs and insert_live_runs (here, all other
+-- starts).
 
 -- name: task_numbers
 SELECT nextval('@task_numbers') FROM generate_series(1, $1::integer)
@@ -95,6 +96,21 @@ WHERE (
 ON CONFLICT DO NOTHING
 RETURNING 1
 
+-- name: insert_laned_runs
+-- Fast path for starts in lanes, as insert_started_runs.
+INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started, lanes)
+SELECT * FROM unnest(
+  $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
+  $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::bigint[], $13::text::text[]
+) AS new_run (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started, lanes)
+WHERE (
+  SELECT 1 FROM @runs WHERE runs.task = new_run.task AND runs.planned = new_run.planned AND runs.attempt = new_run.attempt
+    AND runs.origin >= new_run.origin AND runs.origin <= new_run.origin
+  ORDER BY runs.origin LIMIT 1
+) IS NULL
+ON CONFLICT DO NOTHING
+RETURNING 1
+
 -- name: insert_live_runs
 INSERT INTO @live_runs ({row_columns})
 SELECT * FROM unnest(
@@ -124,7 +140,8 @@ ON CONFLICT (id) DO UPDATE SET
   claimed = excluded.claimed, started = excluded.started, ended = excluded.ended, deadline = excluded.deadline,
   span_first = excluded.span_first, span_last = excluded.span_last, span_count = excluded.span_count,
   forgiven = excluded.forgiven, deaths = excluded.deaths, alone = excluded.alone, in_order = excluded.in_order,
-  cancel = excluded.cancel, lanes = excluded.lanes, result = excluded.result, error = excluded.error
+  cancel = excluded.cancel, lanes = excluded.lanes, result = excluded.result, error = excluded.error,
+  input = excluded.input
 
 -- name: end_runs
 -- Fast path for ordinary ends: columns that are not listed stay as they are.

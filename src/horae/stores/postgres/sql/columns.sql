@@ -59,7 +59,9 @@ tasks.seq > $1 AND task_state.task > $1
 AND ($3::text IS NULL OR task_state.state = ANY ((SELECT $3::text::text[])::text[]))
 AND {scope_filter tasks.owner 4}
 AND ($5::text IS NULL OR tasks.name = $5)
-AND ($6::text IS NULL OR tasks.lane = $6)
+AND ($6::text IS NULL OR tasks.lane = $6 OR EXISTS (
+  SELECT 1 FROM @labels AS further_lane WHERE further_lane.label = 'lane:' || $6 AND further_lane.task = tasks.seq
+))
 AND ($7::text IS NULL OR tasks.target_kind = $7)
 AND ($8::text IS NULL OR position(lower($8) IN lower(tasks.name)) > 0)
 AND ($9::text IS NULL OR (tasks.id >= $9 AND tasks.id < $9 || '~'))
@@ -104,3 +106,8 @@ FROM @event_batches CROSS JOIN LATERAL (
   ) AS unpacked_bundles
   WHERE place_in_transaction >= first_kept
 ) AS one_event
+
+-- name: unrestricted_filter
+-- The owner, or the account that a system task runs on behalf of, has no limit and is not blocked.
+NOT EXISTS (SELECT 1 FROM @lanes WHERE lanes.name = 'owner:' || CASE WHEN starts_with(COLUMN, 'horae:') THEN substr(COLUMN, 7) ELSE COLUMN END AND lanes.slot_limit IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM @blocked_owners WHERE blocked_owners.owner = CASE WHEN starts_with(COLUMN, 'horae:') THEN substr(COLUMN, 7) ELSE COLUMN END)

@@ -27,13 +27,16 @@ FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name F
 INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
--- and whether runs are idle.
+-- Slots in use, unparked entries that have not been claimed yet, whether entries of other tasks than these are parked, the
+-- owner of the last turn, and whether runs are idle.
 SELECT
   given.name,
   (SELECT count(*) FROM @lane_slots WHERE lane = given.name),
   (SELECT count(*) FROM @agenda WHERE agenda.lane = given.name AND agenda.state < 2),
-  EXISTS (SELECT 1 FROM @agenda WHERE agenda.state = 3 AND agenda.lane = given.name),
+  EXISTS (
+    SELECT 1 FROM @agenda
+    WHERE agenda.state = 3 AND agenda.lane = given.name AND agenda.task <> ALL ((SELECT $2::text::bigint[])::bigint[])
+  ),
   (SELECT owner FROM @lane_turns WHERE lane_turns.lane = given.name),
   EXISTS (SELECT 1 FROM @records WHERE records.kind = 'idle_runs' AND records.key = given.name)
 FROM unnest($1::text::text[]) AS given (name)

@@ -4,7 +4,8 @@
 
 -- name: read_few_due
 -- No row if the node does not exist, one row without a task if nothing is due. A fencing token is taken only if an entry is
--- due. The second column is the next due instant, or that of a lane to wake, which may be past. A long payload is left out: the node may have it in its cache.
+-- due. The second column is the next due instant, or that of a lane to wake, which may be past. The fourth says whether
+-- the owner has no limit and is not blocked. A long payload is left out: the node may have it in its cache.
 SELECT
   CASE WHEN agenda.task IS NOT NULL THEN (SELECT nextval('@tokens')) END,
   least(
@@ -12,7 +13,7 @@ SELECT
     (SELECT wake_at FROM @lanes WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1)
   ),
   (SELECT due FROM @agenda AS ready WHERE state = 1 AND due > 0 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
+  {unrestricted_filter agenda.owner 0},
   {entry_columns},
   tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec,
   CASE WHEN octet_length(tasks.payload) <= 8192 THEN tasks.payload END,
@@ -56,7 +57,7 @@ WITH
     JOIN @task_state ON task_state.task = chosen.task
     JOIN @agenda ON agenda.task = chosen.task AND agenda.slot = chosen.slot
     WHERE (SELECT count(*) FROM locked_node) = 1 AND (SELECT number = wanted FROM new_runs)
-      AND NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
+      AND {unrestricted_filter chosen.owner 0}
       AND task_state.version = chosen.version AND agenda.due = chosen.expected_due AND agenda.state IN (0, 1)
     FOR UPDATE OF task_state, agenda SKIP LOCKED
   ),
@@ -103,7 +104,7 @@ SELECT
 
 -- name: read_few_live
 SELECT
-  task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners),
+  task, version,
   (
     SELECT json_agg(json_build_array({entry_columns}) ORDER BY slot)::text FROM @agenda
     WHERE agenda.task = task_state.task
@@ -126,7 +127,6 @@ WITH
     SELECT task_state.task FROM ending
     JOIN @task_state ON task_state.task = ending.task AND task_state.version = ending.version
     JOIN @live_runs ON live_runs.id = ending.id
-    WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE name >= 'owner:' AND name < 'owner;' AND slot_limit IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @blocked_owners)
     ORDER BY task_state.task
     FOR NO KEY UPDATE OF task_state
   ),
@@ -181,22 +181,28 @@ SELECT count(*) FROM confirmed
 
 -- name: write_starts
 -- Writes an ordinary claim in one round trip: task status, agenda, runs and events. Values that differ between runs are
--- arrays, common values are given once, and events of runs of one owner are one bundle row. The LIMIT makes the planner use
+-- arrays, common values are given once, and events of runs of one owner are one bundle row. $15 has the due instants where one
+-- is not the planned one, $16 and $17 those of the following entries, NULL if there are none, and $18 the tasks without one. The LIMIT makes the planner use
 -- an index lookup instead of a join, and the ORDER BY makes it use the right index even if it believes the ledger is empty.
 WITH
   starting AS MATERIALIZED (
     SELECT * FROM unnest(
-      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[]
-    ) WITH ORDINALITY AS given (task, id, owner, planned, task_id, place)
+      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[], $15::text::bigint[],
+      $16::text::bigint[], $17::text::bigint[]
+    ) WITH ORDINALITY AS given (task, id, owner, planned, task_id, due, next_due, next_planned, place)
   ),
   updated_statuses AS (
     UPDATE @task_state SET version = task_state.version + 1, counted = task_state.counted + 1
     FROM starting WHERE task_state.task = starting.task
   ),
-  removed_entries AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
+  removed_entries AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $18::text::bigint[])::bigint[])),
+  rescheduled_entries AS (
+    UPDATE @agenda SET due = starting.next_due, planned = starting.next_planned, state = 0 FROM starting
+    WHERE $16 IS NOT NULL AND starting.next_due IS NOT NULL AND agenda.task = starting.task AND agenda.slot = 'next'
+  ),
   inserted_runs AS (
     INSERT INTO @live_runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
-    SELECT id, task, owner, $6::text, planned, planned, $7::integer, $8::text, $9::bigint, $10::text, $11::bigint, $12::bigint
+    SELECT id, task, owner, $6::text, planned, coalesce(due, planned), $7::integer, $8::text, $9::bigint, $10::text, $11::bigint, $12::bigint
     FROM starting WHERE (
       SELECT 1 FROM @runs
       WHERE runs.task = starting.task AND runs.planned = starting.planned AND runs.attempt = $7

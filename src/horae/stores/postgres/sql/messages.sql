@@ -36,6 +36,12 @@ SELECT * FROM unnest(
   $7::text::text[], $8::text::text[], $9::text::integer[]
 )
 
+-- name: append_message
+-- As insert_messages and update_stream, for one message.
+WITH updated_stream AS (UPDATE @streams SET last_number = $10::bigint, bytes = $11::bigint, oldest = $12::bigint WHERE id = $1::bigint)
+INSERT INTO @messages (stream, number, at, sender, source, source_id, text, refs, bytes)
+VALUES ($1::bigint, $2::bigint, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::integer)
+
 -- name: messages_page
 SELECT {message_columns} FROM @messages
 WHERE messages.stream = $1 AND messages.number > $2 ORDER BY messages.number LIMIT $3

@@ -1,7 +1,7 @@
 -- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
--- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix, tasks_page_of_kind, tasks_page_of_lane
+-- also: tasks_page_of_owner, tasks_page_of_name, tasks_page_of_prefix, tasks_page_of_kind
 SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
@@ -51,6 +51,20 @@ SELECT labelled.task, matches.version
 FROM (
   SELECT task FROM @labels WHERE label = $11 AND task > $1 AND {scope_filter owner 4} ORDER BY task
 ) AS labelled CROSS JOIN LATERAL (
+  SELECT task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+  WHERE tasks.seq = labelled.task AND task_state.task = labelled.task AND {task_filter} LIMIT 1
+) AS matches
+ORDER BY labelled.task LIMIT $2
+
+-- name: tasks_page_of_lane
+SELECT tasks.seq, task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+WHERE tasks.lane = $6 AND {task_filter} ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_page_of_further_lane
+-- As tasks_page_of_label.
+SELECT labelled.task, matches.version
+FROM (SELECT task FROM @labels WHERE label = 'lane:' || $6 AND task > $1 ORDER BY task) AS labelled
+CROSS JOIN LATERAL (
   SELECT task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
   WHERE tasks.seq = labelled.task AND task_state.task = labelled.task AND {task_filter} LIMIT 1
 ) AS matches

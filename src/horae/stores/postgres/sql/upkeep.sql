@@ -204,6 +204,10 @@ SELECT coalesce(min(tasks.id), 'number ' || differences.task) FROM (
   UNION ALL
   SELECT DISTINCT label_item.value::text, tasks.seq, tasks.owner, -1
   FROM @tasks CROSS JOIN LATERAL json_array_elements(tasks.labels::json) AS label_item WHERE tasks.labels <> '[]'
+  UNION ALL
+  SELECT DISTINCT 'lane:' || lane.value, tasks.seq, tasks.owner, -1
+  FROM @tasks CROSS JOIN LATERAL json_array_elements_text(coalesce(tasks.policies::json -> 'lanes', '[]')) AS lane
+  WHERE tasks.lane IS NOT NULL AND strpos(tasks.policies, '"lanes":') > 0
 ) AS differences LEFT JOIN @tasks ON tasks.seq = differences.task
 GROUP BY differences.task, differences.label, differences.owner HAVING sum(sign) <> 0 ORDER BY differences.task
 

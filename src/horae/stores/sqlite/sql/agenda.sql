@@ -18,7 +18,14 @@ UPDATE tokens SET last = last + 1 WHERE EXISTS (SELECT 1 FROM nodes WHERE id = ?
   last,
   (SELECT wake_at FROM lanes INDEXED BY lanes_waking WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE state = 1 ORDER BY due LIMIT 1),
-  NOT EXISTS (SELECT 1 FROM lanes WHERE name >= 'owner:' AND name < 'owner;') AND NOT EXISTS (SELECT 1 FROM blocked_owners)
+  (
+    SELECT json_group_array(name) FROM (
+      SELECT substr(name, 7) AS name FROM lanes WHERE name >= 'owner:' AND name < 'owner;'
+      UNION ALL
+      SELECT owner FROM blocked_owners
+      LIMIT 65
+    ) HAVING count(*) > 0
+  )
 
 -- name: timed_slice
 SELECT {entry_columns}, task_state.version

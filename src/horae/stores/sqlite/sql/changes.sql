@@ -54,6 +54,10 @@ INSERT INTO runs ({row_columns}, stray, live) SELECT *, 0 FROM (VALUES {rows})
 -- Fast path for ordinary starts: columns that are not listed get their defaults.
 INSERT INTO runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows}
 
+-- name: insert_laned_runs
+-- Fast path for starts in lanes.
+INSERT INTO runs (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started, lanes) VALUES {rows}
+
 -- name: end_runs
 -- Fast path for ordinary ends: columns that are not listed stay as they are.
 UPDATE runs INDEXED BY runs_live SET
@@ -61,13 +65,50 @@ UPDATE runs INDEXED BY runs_live SET
   ended = ended_runs.column5, deadline = ended_runs.column6, result = ended_runs.column7, error = ended_runs.column8
 FROM (VALUES {rows}) AS ended_runs WHERE runs.live = 1 AND runs.id = ended_runs.column1
 
+-- name: start_statuses
+-- An ordinary start counts an occurrence, and changes nothing else of the status.
+UPDATE task_state SET version = version + 1, counted = counted + 1 WHERE task IN carray(?)
+
+-- name: reschedule_entries
+-- An entry that an ordinary start puts again differs in its instants alone.
+UPDATE agenda SET due = given.column2, planned = given.column3, state = 0
+FROM (VALUES {rows}) AS given WHERE agenda.task = given.column1 AND agenda.slot = 'next'
+
+-- name: insert_ordinary_runs
+-- What the runs have in common is given once: origin, attempt, state, token, node, and the instants of claim and start.
+INSERT INTO runs (origin, attempt, state, token, node, claimed, started, id, task, owner, planned, due)
+SELECT ?, ?, ?, ?, ?, ?, ?, column1, column2, column3, column4, column5 FROM (VALUES {rows})
+
+-- name: insert_start_events
+INSERT INTO events (kind, at, owner, task_id, run_id) SELECT 'run.started', ?, column1, column2, column3 FROM (VALUES {rows})
+
+-- name: end_statuses
+-- The fourth column says whether the task is completed.
+UPDATE task_state SET
+  version = version + 1, state = CASE WHEN given.column4 THEN 'completed' ELSE state END, failures = 0,
+  last_end = given.column2, last_result = given.column3, ended = CASE WHEN given.column4 THEN given.column2 ELSE ended END
+FROM (VALUES {rows}) AS given WHERE task_state.task = given.column1
+
+-- name: end_ordinary_runs
+UPDATE runs INDEXED BY runs_live SET
+  live = 0, state = 'succeeded', reason = NULL, started = given.column2, ended = given.column3, deadline = NULL,
+  result = given.column4, error = NULL
+FROM (VALUES {rows}) AS given WHERE runs.live = 1 AND runs.id = given.column1
+
+-- name: insert_success_events
+-- Two events for a task that is completed, in this order.
+INSERT INTO events (kind, at, owner, task_id, run_id)
+SELECT event.column1, given.column1, given.column2, given.column3, CASE WHEN event.column1 = 'run.succeeded' THEN given.column4 END
+FROM (VALUES {rows}) AS given CROSS JOIN (VALUES ('run.succeeded'), ('task.completed')) AS event
+WHERE event.column1 = 'run.succeeded' OR given.column5
+
 -- name: put_live_runs
 UPDATE runs INDEXED BY runs_live SET
   state = given.column8, reason = given.column9, token = given.column10, node = given.column11, claimed = given.column12,
   started = given.column13, ended = given.column14, deadline = given.column15, span_first = given.column16,
   span_last = given.column17, span_count = given.column18, forgiven = given.column19, deaths = given.column20,
   alone = given.column21, in_order = given.column22, cancel = given.column23, lanes = given.column24,
-  result = given.column25, error = given.column26
+  result = given.column25, error = given.column26, input = given.column27
 FROM (VALUES {rows}) AS given WHERE runs.live = 1 AND runs.id = given.column1
 
 -- name: drop_live_runs

@@ -53,7 +53,10 @@ kind, key, owner, body, version, expires
 (?3 IS NULL OR task_state.state IN (SELECT value FROM json_each(?3)))
 AND {scope_filter tasks.owner 4}
 AND (?5 IS NULL OR tasks.name = ?5)
-AND (?6 IS NULL OR tasks.lane = ?6)
+AND (?6 IS NULL OR tasks.lane = ?6 OR EXISTS (
+  SELECT 1 FROM labels AS further_lane NOT INDEXED
+  WHERE further_lane.label = 'lane:' || ?6 AND further_lane.task = tasks.seq
+))
 AND (?7 IS NULL OR tasks.target_kind = ?7)
 AND (?8 IS NULL OR instr(lower(tasks.name), lower(?8)))
 AND (?9 IS NULL OR (tasks.id >= ?9 AND tasks.id < ?9 || '~'))

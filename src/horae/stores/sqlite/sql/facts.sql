@@ -33,16 +33,16 @@ SELECT value, slot_limit, rate_starts, rate_period, started, last_start, wake_at
 FROM carray(?) LEFT JOIN lanes ON lanes.name = value
 
 -- name: lane_counts
--- Slots in use, unparked entries that have not been claimed yet, whether more are parked, the owner of the last turn,
--- and whether runs are idle.
+-- Slots in use, unparked entries that have not been claimed yet, whether entries of other tasks than these are parked, the
+-- owner of the last turn, and whether runs are idle.
 SELECT
   value,
   (SELECT count(*) FROM lane_slots WHERE lane = value),
   (SELECT count(*) FROM agenda INDEXED BY agenda_unparked WHERE lane = value AND lane IS NOT NULL AND state < 2),
-  EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = value),
+  EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE state = 3 AND lane = value AND task NOT IN carray(?2)),
   (SELECT owner FROM lane_turns WHERE lane = value),
   EXISTS (SELECT 1 FROM records WHERE records.kind = 'idle_runs' AND records.key = value)
-FROM carray(?)
+FROM carray(?1)
 
 -- name: number_by_id
 SELECT seq, owner FROM tasks WHERE id = ?

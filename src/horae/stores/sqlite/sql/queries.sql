@@ -36,6 +36,11 @@ SELECT tasks.seq, task_state.version
 FROM tasks INDEXED BY tasks_by_lane JOIN task_state ON task_state.task = tasks.seq
 WHERE tasks.lane IS NOT NULL AND tasks.lane = ?6 AND tasks.seq > ?1 AND {task_filter} ORDER BY tasks.seq LIMIT ?2
 
+-- name: tasks_page_of_further_lane
+SELECT tasks.seq, task_state.version
+FROM labels NOT INDEXED CROSS JOIN tasks ON tasks.seq = labels.task JOIN task_state ON task_state.task = tasks.seq
+WHERE labels.label = 'lane:' || ?6 AND labels.task > ?1 AND {task_filter} ORDER BY labels.task LIMIT ?2
+
 -- name: tasks_page_of_text
 -- The index of names is a tenth of the table: it is searched as a whole, and only what matches is read from the table.
 WITH named_tasks AS MATERIALIZED (

@@ -110,6 +110,9 @@ SELECT coalesce(tasks.id, 'number ' || label_rows.task) FROM (
   SELECT label, task, owner, 1 AS sign FROM labels
   UNION ALL
   SELECT DISTINCT label.value, tasks.seq, tasks.owner, -1 FROM tasks, json_each(tasks.labels) AS label
+  UNION ALL
+  SELECT DISTINCT 'lane:' || lane.value, tasks.seq, tasks.owner, -1 FROM tasks, json_each(tasks.policies, '$.lanes') AS lane
+  WHERE tasks.lane IS NOT NULL
 ) AS label_rows LEFT JOIN tasks ON tasks.seq = label_rows.task
 GROUP BY label_rows.task, label_rows.label, label_rows.owner HAVING sum(sign) <> 0 ORDER BY label_rows.task
 

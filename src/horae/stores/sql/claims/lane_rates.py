@@ -9,14 +9,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from ...model.ids import to_microseconds
-from ...model.lane import LaneUse
-from ...model.rate import Rate, StartsAt
-from ...ports.transfer import LaneLimit
-from ..codec.json_codecs import instant_of
-from ..codec.rows import Row
-from ..loaded_facts import LaneCounts, LaneRate
-from .connection import Statements
+from ....model.ids import to_microseconds
+from ....model.lanes.lane import LaneUse
+from ....model.lanes.rate import Rate, StartsAt
+from ....ports.transfer import LaneLimit
+from ...codec.json_codecs import instant_of
+from ...codec.rows import Row
+from ...loaded_facts import LaneCounts, LaneRate
+from ..connection import Statements
 from .lane_queue import unpark_entries
 
 if TYPE_CHECKING:

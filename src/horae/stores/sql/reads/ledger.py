@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ...model.accounts.system_owner import account_of, is_readable, is_scope
-from ...model.change import Facts
-from ...model.ids import to_microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
-from ...model.page import MAX_PAGE_SIZE, Page
-from ...model.reason import Reason
-from ...model.route import PARKING_PREFIXES
-from ...model.run import LIVE_STATES, Run, RunState
-from ...model.task import Task
-from ...ports.store import RunFilter, TaskFilter
-from ..codec.columns import decode_listed_run, task_page_cursor
-from ..codec.rows import REASONS, Row
-from ..run_id_prefix import planned_range_of_id
-from ..run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
-from ..task_cache import TaskCache
-from .connection import Statements
-from .lane_rates import read_rate_use
-from .load_facts import LoadedFacts
+from ....model.accounts.system_owner import account_of, is_readable, is_scope
+from ....model.change import Facts
+from ....model.ids import to_microseconds
+from ....model.lanes.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
+from ....model.lanes.route import PARKING_PREFIXES
+from ....model.page import MAX_PAGE_SIZE, Page
+from ....model.reason import Reason
+from ....model.run import LIVE_STATES, Run, RunState
+from ....model.task import Task
+from ....ports.store import RunFilter, TaskFilter
+from ...codec.columns import decode_listed_run, task_page_cursor
+from ...codec.rows import REASONS, Row
+from ...run_id_prefix import planned_range_of_id
+from ...run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
+from ...task_cache import TaskCache
+from ..claims.lane_rates import read_rate_use
+from ..connection import Statements
+from ..load_facts import LoadedFacts
 from .task_pages import read_task_rows
 
 

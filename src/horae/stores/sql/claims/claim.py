@@ -8,25 +8,31 @@ from functools import partial
 from time import thread_time
 from typing import Final, NamedTuple, TypeAlias
 
-from ...model.change import Change, Facts, FireDecision
-from ...model.entry import Entry
-from ...model.ids import to_microseconds
-from ...model.limits import CLAIM_SLICE
-from ...model.route import is_route
-from ...model.run import LIVE_STATES
-from ...ports.store import Claim, Claimed
-from ..claim_rules import check_entry_moved, earliest_due, order_queued
-from ..codec.columns import entry_key, entry_lane, entry_owner, entry_task, entry_task_version
-from ..codec.rows import Row, decode_entry, new_tuple
-from ..task_cache import TaskCache
+from ....lifecycle.batch import ClaimDecision
+from ....model.change import Change, Facts, FireDecision
+from ....model.entry import Entry
+from ....model.ids import to_microseconds
+from ....model.lanes.route import is_route
+from ....model.limits import CLAIM_SLICE
+from ....model.run import LIVE_STATES
+from ....ports.store import Claim, Claimed, LinkObserver
+from ...chains import ignore_links
+from ...claim_rules import check_entry_moved, earliest_due, order_queued
+from ...codec.columns import entry_instants, entry_key, entry_lane, entry_owner, entry_task, entry_task_version
+from ...codec.json_codecs import decode
+from ...codec.rows import Row, decode_entry, new_tuple
+from ...task_cache import TaskCache
+from ..connection import DuplicateRunError, Statements, Transactions
+from ..dialect import Dialect
+from ..load_facts import LaneState, LoadedFacts
+from ..unit_of_work import UnitOfWork
 from .claim_order import ClaimOrder
-from .connection import DuplicateRunError, Statements, Transactions
-from .dialect import Dialect
 from .lane_rates import wake_lanes
-from .load_facts import LaneState, LoadedFacts
-from .unit_of_work import UnitOfWork
+from .start_classes import StartClasses
 
 _CLOCK_CHECK_INTERVAL: Final = 16
+_MAX_RESTRICTED: Final = 64
+"""Number of restricted names that `begin_claim` returns; it returns one more if there are more."""
 _LOCKED_RETRY_DELAY: Final = timedelta(milliseconds=50)
 """Delay until due entries that another node has locked are tried again: that node may have died in the middle."""
 
@@ -51,18 +57,27 @@ class ClaimRequest(NamedTuple):
 
 class _ClaimStart(NamedTuple):
     """Row of `begin_claim`: the fencing token of this claim, the next wake-up of a lane, and the head of the backlog.
-    `alone`: no owner has a limit or is blocked."""
+    `restricted_names` are owners with a limit or a block, and blocked lanes, as JSON."""
 
     token: int
     wake_at: int | None
     ready: int | None
-    alone: bool
+    restricted_names: str | None
+
+    @property
+    def restricted(self) -> frozenset[str] | None:
+        """The names as a set; None where there are too many, so that those of the claimed tasks have to be read."""
+        if self.restricted_names is None:
+            return frozenset()
+        names: list[str] = decode(self.restricted_names)
+        return frozenset(names) if len(names) <= _MAX_RESTRICTED else None
 
 
 _Claimed: TypeAlias = tuple[Claim, UnitOfWork | None]
 """A claim and its unit of work; None if nothing was written."""
 _WAKEUP_DUE: Final = Claim(more=True)
-"""Answer of a claim that has to wake lanes first. That is a transaction of its own: a claim locks lanes after tasks."""
+"""Answer of a claim that has to wake lanes first. With concurrent writers that is a transaction of its own: a claim locks
+lanes after tasks."""
 
 
 class Claimer:
@@ -74,6 +89,7 @@ class Claimer:
         self._dialect = dialect
         self._claim_order = ClaimOrder(dialect)
         self._head: datetime | None = None
+        self.on_linked: LinkObserver = ignore_links
 
     async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         """Claim up to `room` runs. An idle node must cost no write: the heads of the agenda are read first, unless that
@@ -86,17 +102,27 @@ class Claimer:
 
     async def claim_queued(self, now: datetime, node: str, room: int, decide: FireDecision, queues: list[str]) -> Claim:
         """Claim up to `room` runs of entries in these queues; the next due instant is that of the queues."""
+        if room <= 0:
+            return await self._claim_without_room(now, node, queues)
         head = self._head
         try:
             return await self._claim_slice(ClaimRequest(now, node, room, decide, queues))
         finally:
             self._head = head
 
+    async def _claim_without_room(self, now: datetime, node: str, queues: list[str]) -> Claim:
+        """Return the head of these queues. Nothing is decided because there is no room, not because of locks."""
+        if not await self._database.lookup("agenda_heads_of_node", node):
+            return Claim()
+        return _build_idle_claim(await self._database.lookup("route_queues_head", queues), now)
+
     async def _claim_slice(self, request: ClaimRequest, *, peeks: bool = False) -> Claim:
         try:
             claim = await self._claim_and_cache(request, check_ledger=False, peeks=peeks)
         except DuplicateRunError:
-            return await self._claim_and_cache(request._replace(has_woken=True), check_ledger=True, peeks=False)
+            # Where a claim wakes lanes itself, that was rolled back with it.
+            again = request._replace(has_woken=self._dialect.has_concurrent_writers)
+            return await self._claim_and_cache(again, check_ledger=True, peeks=False)
         if claim is not _WAKEUP_DUE:
             return claim
         await self._database.transact(lambda connection: _wake_lanes(connection, request.now))
@@ -109,6 +135,8 @@ class Claimer:
         )
         if unit is not None:
             unit.update_cache(self._task_cache)
+            if unit.linked_changes:
+                self.on_linked(unit.linked_changes)
         self._head = claim.next_due
         return claim
 
@@ -119,7 +147,8 @@ class Claimer:
         if not claim.more:
             return claim, None
         ((_, _, wake_at),) = rows
-        return (_WAKEUP_DUE, None) if request.is_wakeup_due(wake_at) else None
+        is_separate = self._dialect.has_concurrent_writers and request.is_wakeup_due(wake_at)
+        return (_WAKEUP_DUE, None) if is_separate else None
 
     async def _claim(self, connection: Statements, request: ClaimRequest, *, check_ledger: bool) -> _Claimed:
         """Return the claim and its unit of work. A retried transaction builds a new one; only the last was written."""
@@ -128,7 +157,9 @@ class Claimer:
             return Claim(), None
         (start,) = map(_ClaimStart._make, start_rows)
         if request.is_wakeup_due(start.wake_at):
-            return _WAKEUP_DUE, None
+            if self._dialect.has_concurrent_writers:
+                return _WAKEUP_DUE, None
+            await _wake_lanes(connection, request.now)
         now = to_microseconds(request.now)
         if request.queues is None:
             self._claim_order.has_backlog = start.ready is not None
@@ -161,7 +192,7 @@ class Claimer:
         await loaded.read_entries(several)
         loaded.lane_state.now = request.now
         lanes = [lane for lane in map(entry_lane, rows) if lane is not None and not is_route(lane)]
-        await loaded.read_lane_state(alone=start.alone, lanes=lanes)
+        await loaded.read_lane_state(restricted=start.restricted, lanes=lanes)
         return loaded
 
     async def _decide(
@@ -182,6 +213,8 @@ class Claimer:
         unit = UnitOfWork(connection, loaded)
         deadline = thread_time() + self._dialect.max_decide_seconds
         token, decide = start.token, request.decide
+        # With runs that the ledger may have already, each entry is decided by its own facts.
+        classes = None if check_ledger else _classes_of(decide, token, loaded.lane_state)
         decided = 0
         for row in rows:
             if len(claimed) >= request.room:
@@ -191,6 +224,12 @@ class Claimer:
                 break
             number, slot = entry_key(row)
             known = loaded.tasks[number]
+            ordinary = None if classes is None or number in loaded.entries else classes.decide(row, known)
+            if ordinary is not None:
+                unit.add_start(known, ordinary, entry_instants(row))
+                claimed.append(new_tuple(Claimed, (known.task, ordinary.run)))
+                decided += 1
+                continue
             entry = decode_entry(row, known.task.id)
             entries = loaded.entries.get(number) or (entry,)
             facts = loaded.build_facts(known, entries)
@@ -210,6 +249,12 @@ class Claimer:
         else:
             self._claim_order.adapt_slice_size(decided, decided)
         return decided, unit
+
+
+def _classes_of(decide: FireDecision, token: int, lane_state: LaneState) -> StartClasses | None:
+    if not isinstance(decide, ClaimDecision):
+        return None
+    return StartClasses(decide, token, lane_state.is_owner_unrestricted)
 
 
 async def _wake_lanes(connection: Statements, now: datetime) -> None:

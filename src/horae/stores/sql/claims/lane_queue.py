@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..loaded_facts import LaneCounts
-from .connection import Statements
-from .row_batches import flatten_rows
+from ...loaded_facts import LaneCounts
+from ..connection import Statements
+from ..row_batches import flatten_rows
 
 
 class _Waiting(NamedTuple):

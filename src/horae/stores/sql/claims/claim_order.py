@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.limits import CLAIM_SLICE
-from ..claim_rules import ClaimPosition, divide_slice
-from ..codec.columns import entry_key, entry_owner, entry_slot, entry_task
-from ..codec.rows import Row
-from ..owner_rotation import first_entry_per_task, interleave_owners
-from .connection import Statements
-from .dialect import Dialect
+from ....model.limits import CLAIM_SLICE
+from ...claim_rules import ClaimPosition, divide_slice
+from ...codec.columns import entry_key, entry_owner, entry_slot, entry_task
+from ...codec.rows import Row
+from ...owner_rotation import first_entry_per_task, interleave_owners
+from ..connection import Statements
+from ..dialect import Dialect
 
 _QUEUE_BATCH: Final = 500
 """Entries moved to the owners' queues at once, from each end of a backlog: an entry that is on time must not wait until

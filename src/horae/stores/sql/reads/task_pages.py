@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...model.accounts.system_owner import EVERY_SYSTEM_OWNER, is_scope
-from ...model.counts import STATE_PREFIX
-from ...model.page import MAX_PAGE_SIZE
-from ...model.task import TaskState
-from ...ports.store import TaskFilter
-from ..codec.json_codecs import encode
-from ..codec.rows import Row
-from .connection import Statements
+from ....model.accounts.system_owner import EVERY_SYSTEM_OWNER, is_scope
+from ....model.counts import STATE_PREFIX
+from ....model.page import MAX_PAGE_SIZE
+from ....model.task import TaskState
+from ....ports.store import TaskFilter
+from ...codec.json_codecs import encode
+from ...codec.rows import Row
+from ..connection import Statements
 
 _STATEMENT_OF_STATE: Final = {
     TaskState.PAUSED: "tasks_page_paused_or_failed",
@@ -62,6 +62,8 @@ async def read_task_rows(connection: Statements, task_filter: TaskFilter, after:
             return await connection.query(statement, *values, label)
     if by_state:
         return await _read_by_state(connection, task_filter, values, limit)
+    if task_filter.lane is not None:
+        return await _read_by_lane(connection, values, limit)
     return await connection.query(await _choose_statement(connection, task_filter), *values)
 
 
@@ -74,10 +76,8 @@ async def _has_few_tasks(connection: Statements, task_filter: TaskFilter) -> boo
 
 
 async def _choose_statement(connection: Statements, task_filter: TaskFilter) -> str:
-    """Return the statement for a filter without states, labels, name and prefix that have an index of their own."""
+    """Return the statement for a filter without states, labels, lane, name and prefix that have an index of their own."""
     owner, kind = task_filter.owner, task_filter.kind
-    if task_filter.lane is not None:
-        return "tasks_page_of_lane"
     if task_filter.text is not None and await _is_index_of_names_shorter(connection, owner):
         return "tasks_page_of_text"
     if kind is not None and (is_scope(owner) or await _is_rare_kind(connection, kind)):
@@ -134,4 +134,11 @@ async def _read_by_state(
     rows: list[Row] = []
     for state in task_filter.states or ():
         rows += [tuple(row) for row in await connection.query(_STATEMENT_OF_STATE[state], *values, str(state))]
+    return sorted(rows)[:limit]
+
+
+async def _read_by_lane(connection: Statements, values: tuple[Any, ...], limit: int) -> list[Row]:
+    """Read the tasks whose first lane it is, and those that name it as a further one; a task may do both."""
+    rows = {tuple(row) for row in await connection.query("tasks_page_of_lane", *values)}
+    rows.update(tuple(row) for row in await connection.query("tasks_page_of_further_lane", *values))
     return sorted(rows)[:limit]

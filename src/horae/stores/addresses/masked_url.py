@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-_SECRET_PARAMETER: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*", re.IGNORECASE)
+_SECRET_PARAMETER: Final = re.compile(r"(?<=[?&])((?:ssl|sentinel-)?password|direct)=[^&]*", re.IGNORECASE)
 """Query parameters with a secret: passwords, and `direct`, a URL with a password of its own."""
 
 
@@ -42,6 +42,6 @@ def without_password(url: str) -> str:
         name, _, _ = pair.partition("=")
         if name.lower() == "direct":
             kept += [f"{name}={quote(without_password(value), safe='')}" for _, value in parse_qsl(pair)]
-        elif name.lower() not in ("password", "sslpassword"):
+        elif name.lower() not in ("password", "sslpassword", "sentinel-password"):
             kept.append(pair)
     return urlunsplit((parts.scheme, netloc, parts.path, "&".join(kept), parts.fragment))

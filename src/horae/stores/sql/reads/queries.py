@@ -6,26 +6,31 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Final
 
-from ...clock import Clock
-from ...errors import Conflict, StoreError
-from ...model.accounts.system_owner import is_readable
-from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, counters_key, hour_of
-from ...model.lane import LaneLine, LaneWaiter
-from ...model.page import Page
-from ...model.rate import RateChange
-from ...model.record import RecordWrite
-from ...model.run import Run
-from ...ports.store import RunFilter, TaskFilter
-from ...schedule import After
-from ..codec.columns import TaskVersion, decode_listed_run
-from ..codec.json_codecs import instant_of
-from ..run_id_prefix import planned_range_of_prefix
-from ..task_cache import TaskCache
-from .administration import SQLAdministration
-from .chains import SQLChainQueries
-from .connection import Statements, Transactions
-from .lane_rates import set_rate
+from ....clock import Clock
+from ....errors import Conflict, StoreError
+from ....model.accounts.system_owner import is_readable
+from ....model.change import Change, ControlDecision, Facts
+from ....model.counts import OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, counters_key, hour_of
+from ....model.lanes.lane import LaneLine, LaneWaiter
+from ....model.lanes.rate import RateChange
+from ....model.page import Page
+from ....model.record import RecordWrite
+from ....model.run import Run
+from ....ports.store import LinkObserver, RunFilter, TaskFilter
+from ....schedule import After
+from ...chains import ignore_links
+from ...codec.columns import TaskVersion, decode_listed_run
+from ...codec.json_codecs import instant_of
+from ...run_id_prefix import planned_range_of_prefix
+from ...task_cache import TaskCache
+from ..administration import SQLAdministration
+from ..chains import SQLChainQueries
+from ..claims.lane_rates import set_rate
+from ..connection import Statements, Transactions
+from ..load_facts import LaneState, LoadedFacts, find_task_by_id, load_task_facts, lock_task
+from ..records import write_attached_records
+from ..row_batches import RowBatches
+from ..unit_of_work import UnitOfWork
 from .ledger import (
     count_tasks,
     read_latest,
@@ -38,10 +43,6 @@ from .ledger import (
     read_tasks,
     read_upcoming,
 )
-from .load_facts import LaneState, LoadedFacts, find_task_by_id, load_task_facts, lock_task
-from .records import write_attached_records
-from .row_batches import RowBatches
-from .unit_of_work import UnitOfWork
 
 _SMALL_PAGE: Final = 50
 """Largest page that counts as a few rows."""
@@ -50,6 +51,7 @@ _SMALL_PAGE: Final = 50
 class SQLBook(SQLAdministration, SQLChainQueries):
     _clock: Clock
     _database: Transactions
+    _on_linked: LinkObserver = staticmethod(ignore_links)
     _read_cache: TaskCache
     """Cache of readers; tasks in it have no live runs."""
 
@@ -59,6 +61,8 @@ class SQLBook(SQLAdministration, SQLChainQueries):
             await self._database.transact(lambda connection: add_tasks(connection, given), urgent=False)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        linked: list[Change] = []
+
         async def work(connection: Statements) -> Facts | None:
             found = await find_task_by_id(connection, task_id)
             if found is None:
@@ -66,19 +70,24 @@ class SQLBook(SQLAdministration, SQLChainQueries):
             number, task_owner = found
             if not is_readable(owner, task_owner):
                 return None
-            decided = await self._decide(connection, number, decide)
+            decided = await self._decide(connection, number, decide, linked)
             if decided is None:
                 return None
             before, after = decided
             # For a deleted task, return its last facts.
             return after or before
 
-        return await self._database.transact(work)
+        facts = await self._database.transact(work)
+        if linked:
+            self._on_linked(linked)
+        return facts
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
+        linked: list[Change] = []
+
         async def edit_existing(connection: Statements) -> tuple[Facts, Facts | None] | None:
             for _, _, number in await connection.query("numbers_by_key", [owner], [key]):
-                return await self._decide(connection, number, decide)
+                return await self._decide(connection, number, decide, linked)
             return None
 
         async def create_or_edit(connection: Statements) -> Facts | None:
@@ -100,12 +109,18 @@ class SQLBook(SQLAdministration, SQLChainQueries):
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
 
-        return await self._database.transact(work)
+        facts = await self._database.transact(work)
+        if linked:
+            self._on_linked(linked)
+        return facts
 
     async def _decide(
-        self, connection: Statements, number: int, decide: Callable[[Facts], Change]
+        self, connection: Statements, number: int, decide: Callable[[Facts], Change], linked: list[Change]
     ) -> tuple[Facts, Facts | None] | None:
-        """Lock the task, apply the decision, and return the facts before and after it; None if the task was deleted."""
+        """Lock the task, apply the decision, and return the facts before and after it; None if the task was deleted.
+
+        `linked` gets the changes of linked tasks, in place of those of an attempt that was rolled back.
+        """
         version = await lock_task(connection, number)
         if version is None:
             return None
@@ -113,6 +128,7 @@ class SQLBook(SQLAdministration, SQLChainQueries):
         unit = UnitOfWork(connection, loaded)
         unit.add_change(known, before.entries, await unit.deduplicate_runs(number, decide(before)))
         await unit.flush()
+        linked[:] = unit.linked_changes
         version = await lock_task(connection, number)
         if version is None:
             return before, None
@@ -246,7 +262,7 @@ def needs_unit_of_work(change: Change) -> bool:
 
 
 def _is_linked(change: Change) -> bool:
-    return change.task is not None and isinstance(change.task.schedule, After)
+    return change.task is not None and change.task.schedule.__class__ is After
 
 
 def prepare_new_tasks(changes: Sequence[Change]) -> RowBatches:

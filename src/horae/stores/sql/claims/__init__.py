@@ -1,0 +1,1 @@
+"""Claims of the SQL stores: order, lanes and rates, ordinary batches."""

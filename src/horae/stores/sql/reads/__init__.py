@@ -1,0 +1,1 @@
+"""Reads of the SQL stores: lists, pages, the ledger and the status."""

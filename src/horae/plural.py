@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-_IRREGULAR: Final = {"addresses": "address", "entries": "entry"}
+_IRREGULAR: Final = {"addresses": "address", "entries": "entry", "processes": "process"}
 NOUNS: Final = frozenset(
     {
         "addresses", "agents", "arguments", "attempts", "bytes", "callbacks", "changes", "characters", "dates", "days", "destinations", "entries", "errors", "functions",
         "groups", "hours", "instants", "jobs", "keys", "labels", "lanes", "letters", "levels", "lines", "links", "messages", "minutes", "nodes",
-        "notices", "numbers", "occurrences", "owners", "pairs", "periods", "readers", "reminders", "requests", "rows", "runs", "schedules", "seats", "seconds", "secrets",
-        "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "views", "warnings", "webhooks",
+        "notices", "numbers", "occurrences", "owners", "pairs", "periods", "plans", "processes", "processors", "readers", "reminders", "replicas", "requests", "rows", "runs", "schedules", "seats", "seconds", "secrets",
+        "starts", "stations", "streams", "tasks", "texts", "things", "times", "tokens", "turns", "values", "views", "warnings", "webhooks",
         "weeks",
     }
 )  # fmt: skip

@@ -19,14 +19,13 @@ from ..web.middleware import RequestMiddleware
 from ..web.rate_limit import RateLimits
 from ..web.request_context import AppContext, ExternalSignIn, WebSettings
 from ..web.routing import ApiRoute, IndexedRouter
+from ..web.websocket import WebSocketMiddleware
 from .compat import health as scheduler_health
-from .compat import schedule_actions, scheduled_tasks
+from .compat import plan_notifications, schedule_actions, scheduled_tasks
+from .compat import plans as compat_plans
 from .compat import schedules as compat_schedules
 from .resources import (
-    agents,
-    audit,
     bulk_tasks,
-    calendar_tokens,
     destinations,
     doctor,
     documentation,
@@ -40,20 +39,18 @@ from .resources import (
     nodes,
     operations,
     overview,
-    owners,
     planned,
     root,
     runs,
     schedules,
-    secrets,
-    sessions,
-    streams,
+    stations,
     task_actions,
     tasks,
-    tokens,
     views,
     webhooks,
 )
+from .resources.accounts import agent_safety, agents, audit, calendar_tokens, owners, secrets, sessions, tokens
+from .resources.chats import chats, deliveries, groups, streams
 
 ROUTES: Final[tuple[ApiRoute, ...]] = (
     # Hot routes first; otherwise fixed path segments before path parameters in the same place.
@@ -80,6 +77,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *tokens.routes,
     *sessions.routes,
     *calendar_tokens.routes,
+    *agent_safety.routes,
     *agents.routes,
     *secrets.routes,
     *views.routes,
@@ -87,11 +85,18 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     *events.routes,
     *webhooks.routes,
     *destinations.routes,
+    *stations.routes,
+    *groups.routes,
+    *groups.unregistered_routes,
     *streams.routes,
+    *chats.routes,
+    *deliveries.routes,
     *scheduled_tasks.browser_routes,
     *scheduled_tasks.routes,
     *schedule_actions.routes,
     *compat_schedules.routes,
+    *compat_plans.routes,
+    *plan_notifications.routes,
     *scheduler_health.routes,
 )
 _CORS: Final[dict[str, Any]] = {
@@ -143,6 +148,7 @@ def make_app(
         IndexedRouter(ROUTES),
         AppContext(service, clock, web_settings, RateLimits(clock), streams, observability, external_sign_in),
         [
+            Middleware(WebSocketMiddleware),
             Middleware(RequestMiddleware),
             *cors,
             Middleware(ObservedRequests, observer.metrics, clock, observer.tracing),

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from ..errors import NotAuthenticated
 from ..model.accounts.principal import Principal
 from ..service.accounts.rights import has_same_rights
-from ..service.tasks.bulk import Action
-from ..service.tasks.bulk_actions import ActionArguments, make_action
-from ..service.tasks.operation_worker import Permission
+from ..service.tasks.operations.actions import ActionArguments, make_action
+from ..service.tasks.operations.bulk import Action
+from ..service.tasks.operations.undo_log import UndoLog
+from ..service.tasks.operations.worker import Permission
 from ..service.tasks.tasks import Tasks
-from ..service.tasks.undo_log import UndoLog
 from ..web.authentication import VIA, bearer_token
 from ..web.request_context import app_context
 from ..wire.fields import check_fields, text_or_none

@@ -25,8 +25,8 @@ from ..web.language import request_language
 from ..web.request_context import app_context
 from ..web.responses import encode_json, raw_json_response
 from ..wire.agenda import agenda_json
-from ..wire.receipts import receipt_additions
-from ..wire.tasks import read_task
+from ..wire.tasks.receipts import receipt_additions
+from ..wire.tasks.task import read_task
 from .parameters import service_for
 from .task_json_cache import encode_task
 

@@ -27,6 +27,7 @@ _MEANINGS: Final = {
     413: "The body has more than 1 MB",
     415: "The body is not JSON",
     422: "It can be read, but not be done: the errors point to the fields",
+    426: "The route answers only WebSockets",
     429: "Too often, or more than a quota allows; see Retry-After",
     503: "The store cannot be reached; see Retry-After",
     507: "The store has no space left for another write; see Retry-After",

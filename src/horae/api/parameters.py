@@ -25,7 +25,7 @@ from ..web.parameters import Path, Query
 from ..web.request_context import app_context
 from ..wire.agenda import agenda_json
 from ..wire.runs import run_json
-from ..wire.tasks import task_json
+from ..wire.tasks.task import task_json
 
 Limit = Annotated[int, Query(minimum=1, maximum=MAX_HTTP_PAGE_SIZE, description="How many at once.")]
 Cursor = Annotated[str | None, Query(max_length=1_000, description="`next_cursor` of the page before.")]

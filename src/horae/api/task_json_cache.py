@@ -1,11 +1,10 @@
-"""LRU cache of rendered task JSON for lists: the definition and the status of a task are encoded separately and cached."""
+"""Cache of rendered task JSON for lists, by task: a task whose definition and status have not changed is not encoded again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..choices import Language
 from ..model.change import Facts
@@ -13,10 +12,23 @@ from ..model.run import Run
 from ..model.task import Task
 from ..schedule import After
 from ..web.responses import encode_json
-from ..wire.tasks import NO_NAMES, StatusKey, live_json, static_json, status_json, status_key, task_json
+from ..wire.tasks.task import NO_NAMES, StatusKey, live_json, static_json, status_json, status_key, task_json
 
 _MAX_CACHED_CHARACTERS: Final = 2_048
+_MAX_CACHED_TASKS: Final = 2_048
 _NO_LAST_RUN: Final = b'"last":null,"missed_24h":null}'
+
+
+class _Rendered(NamedTuple):
+    """Equal values render to equal JSON. Readers cache tasks, so these are mostly the same objects, and are not compared."""
+
+    task: Task
+    status: StatusKey
+    static: bytes
+    json: bytes
+
+
+_cache: Final[dict[tuple[str, Language], _Rendered]] = {}
 
 
 def encode_task(
@@ -30,23 +42,29 @@ def encode_task(
     """Return the same JSON as `task_json`, encoded."""
     task = facts.task
     if names and isinstance(task.schedule, After):
-        # The names of other tasks are no part of the cache key.
+        # The names of other tasks are not compared with those of the cached JSON.
         return encode_json(task_json(facts, language, last, names=names, now=now))
-    is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
-    static = _cached_static(task, language) if is_small else _encode_static(task, language)
+    cached = _cache.get((task.id, language))
+    if cached is not None and cached.task is not task and cached.task != task:
+        cached = None
     if last is not None:
+        static = _encode_static(task, language) if cached is None else cached.static
         return b"%s,%s" % (static, encode_json(live_json(facts, last, now=now))[1:])
-    return b"%s,%s,%s" % (static, _cached_status(status_key(facts, now)), _NO_LAST_RUN)
+    status = status_key(facts, now)
+    if cached is not None and cached.status == status:
+        return cached.json
+    static = _encode_static(task, language) if cached is None else cached.static
+    rendered = b"%s,%s,%s" % (static, encode_json(status_json(*status))[1:-1], _NO_LAST_RUN)
+    if len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS:
+        _keep(task, language, _Rendered(task, status, static, rendered))
+    return rendered
 
 
-@lru_cache(maxsize=1_024)
-def _cached_status(key: StatusKey) -> bytes:
-    return encode_json(status_json(*key))[1:-1]
-
-
-@lru_cache(maxsize=1_024)
-def _cached_static(task: Task, language: Language) -> bytes:
-    return _encode_static(task, language)
+def _keep(task: Task, language: Language, rendered: _Rendered) -> None:
+    key = (task.id, language)
+    if len(_cache) >= _MAX_CACHED_TASKS and key not in _cache:
+        del _cache[next(iter(_cache))]
+    _cache[key] = rendered
 
 
 def _encode_static(task: Task, language: Language) -> bytes:

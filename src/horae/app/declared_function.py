@@ -26,9 +26,9 @@ from ..model.policy import Guarantee, Missed, Notify, Overlap, RetryPolicy
 from ..model.refusals import refuse
 from ..schedule import Schedule
 from ..schedule.describe import describe_schedule
-from ..service.tasks.function_records import Argument, FormerName, Signature
+from ..service.tasks.functions.records import Argument, FormerName, Signature
 from ..service.tasks.task_request import NO_OPTIONS, Delay, Duration, Options, When, read_delay
-from ..targets.function.arguments.binding import Binding
+from ..targets.function.arguments.binder import Binding
 from .module_names import former_identities, function_name, module_identity, qualified_name
 from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call, suggest_option
 
@@ -197,7 +197,7 @@ def _read_gate(value: Any) -> Gate | str:
     if isinstance(value, TaskFunction):
         return Gate("function", json.dumps({"name": value.name}))
     if isinstance(value, Mapping):
-        from ..wire.policies import read_gate  # noqa: PLC0415 - most tasks have no gate
+        from ..wire.tasks.policies import read_gate  # noqa: PLC0415 - most tasks have no gate
 
         return read_gate(value)
     return value  # type: ignore[no-any-return]  # the policies refuse other values

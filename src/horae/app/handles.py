@@ -8,19 +8,21 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Unpack
 
 from ..choices import Language
-from ..lifecycle.explain import Explanation
+from ..lifecycle.explain.explanation import Explanation
 from ..model.change import Facts
+from ..model.inputs.run_input import RunInput
 from ..model.policy import MissedMode
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
-from ..model.run_input import RunInput
 from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..ports.journal import Line
 from ..ports.store import RunFilter, TaskFilter
 from ..schedule import iterate
 from ..schedule.describe import describe_schedule
 from ..service.query.instants import parse_future_instant
+from ..service.runs.run_chain import RunChain
 from ..service.tasks.edits import KEEP, EditResult, Edits
+from ..service.tasks.task_chain import TaskChain
 from ..service.tasks.task_request import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
 from .declared_function import PolicyArguments, to_options
@@ -85,6 +87,10 @@ class TaskHandle:
     async def why(self, at: datetime | str | None = None) -> Explanation:
         """Explain why the task did, or did not, run then; without `at`, explain its newest occurrence."""
         return await self._app.why(self, at)
+
+    async def chain(self) -> TaskChain:
+        """Return the tasks that it descends from, itself, and those that descend from it, predecessors first."""
+        return await self._app.service.tasks.chain(self._app.who, self.id)
 
     # --- actions ---------------------------------------------------------------------------------------------------
 
@@ -226,6 +232,10 @@ class RunHandle:
         while page := await self._app.service.runs.lines(self._app.who, self.id, len(lines)):
             lines += (each.line for each in page)
         return tuple(lines)
+
+    async def chain(self) -> RunChain:
+        """Return every link of the chain that the run belongs to, with the state of its last run."""
+        return await self._app.service.runs.chain(self._app.who, self.id)
 
     async def cancel(self) -> None:
         await self._app.service.runs.cancel(self._app.who, self.id)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar, Unpa
 
 from ..choices import Language
 from ..errors import Refusal, Sentence
-from ..lifecycle.explain import Explanation
+from ..lifecycle.explain.explanation import Explanation
 from ..model.entry import Entry
 from ..model.ids import run_id
-from ..model.rate import Rate
+from ..model.lanes.rate import Rate
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Target as TargetSpec
@@ -29,9 +29,9 @@ from ..service.query.instants import parse_span
 from ..service.runs.lanes import MAX_LANE_LIMIT
 from ..service.runs.runs import build_outcome
 from ..service.tasks.chain_order import chain_order
-from ..service.tasks.declared_tasks import CODE_KEY_PREFIX
-from ..service.tasks.function_records import Defaults, FormerName, Registration
-from ..service.tasks.functions import FunctionCatalogue, complete_name, nearest_function
+from ..service.tasks.functions.declared_tasks import CODE_KEY_PREFIX
+from ..service.tasks.functions.functions import FunctionCatalogue, complete_name, nearest_function
+from ..service.tasks.functions.records import Defaults, FormerName, Registration
 from ..service.tasks.task_request import (
     Duration,
     Options,
@@ -54,7 +54,7 @@ from .declared_function import (
     signature_of,
     to_options,
 )
-from .gc_tuning import interpreter_tuning
+from .garbage_collection import interpreter_tuning
 from .handles import RunHandle, RunListing, TaskHandle, TaskListing
 from .lifespan import AppLifespan
 from .listeners import Handler
@@ -66,7 +66,7 @@ from .sync_app import BlockingHorae
 from .wait import Occurrence
 
 if TYPE_CHECKING:
-    from ..forecast import Report
+    from ..forecast import Candidate, Report
 
 __all__ = ["MAX_LANE_LIMIT", "Horae"]
 
@@ -335,17 +335,18 @@ class Horae(AppLifespan):
         Covers the declared tasks and, in an open app, the active tasks of its store. `takes` maps a task's name to the
         duration of a run; the default is one second.
         """
-        from ..forecast import Candidate, forecast  # noqa: PLC0415 - only a forecast needs it
+        from ..forecast import forecast  # noqa: PLC0415 - only a forecast needs it
 
-        requests = {request.name: request for request in await self._forecast_requests()}
+        candidates = await self._forecast_candidates()
         limits, rates = dict(lanes or {}), {}
         if self._store is not None:
             known = await self.store.lanes()
-            limits = {lane.name: lane.limit for lane in known} | limits
+            # A closed lane counts as one that opens.
+            limits = {lane.name: max(1, lane.limit) for lane in known} | limits
             rates = {lane.name: lane.rate for lane in known if lane.rate is not None}
         return await asyncio.to_thread(
             forecast,
-            [Candidate(request, (takes or {}).get(request.name)) for request in requests.values()],
+            [each._replace(takes=(takes or {}).get(each.request.name)) for each in candidates],
             start=self.clock.now() if start is None else start,
             span=span,
             zone=self.zone,
@@ -353,14 +354,20 @@ class Horae(AppLifespan):
             rates=rates,
         )
 
-    async def _forecast_requests(self) -> list[TaskRequest]:
-        """Return a request per declared scheduled task and, in an open app, per active task of the store."""
-        requests = [
-            self._declared_request(each) for each in self._declared.values() if each.declaration.when is not None
-        ]
+    async def _forecast_candidates(self) -> list[Candidate]:
+        """Return the active tasks of the store of an open app, and the declared scheduled tasks that are not among them."""
+        from ..forecast import Candidate  # noqa: PLC0415
+
+        stored = []
         if self._store is not None:
-            requests += [request_of((await task.facts()).task) async for task in self.tasks(state=TaskState.ACTIVE)]
-        return requests
+            stored = [(await task.facts()).task async for task in self.tasks(state=TaskState.ACTIVE)]
+        names = {task.name for task in stored}
+        declared = [
+            Candidate(self._declared_request(each))
+            for name, each in self._declared.items()
+            if each.declaration.when is not None and name not in names
+        ]
+        return [*declared, *(Candidate(request_of(task), id=task.id) for task in stored)]
 
     def sync(self) -> BlockingHorae:
         """Return the blocking API, for scripts and threads that cannot await: `with app.sync() as horae: …`."""
@@ -511,7 +518,7 @@ class Horae(AppLifespan):
         owner: str | None,
     ) -> TaskRequest:
         """Build the request for a target in wire format: any target that is not a function of this app."""
-        from ..wire.targets import read_target  # noqa: PLC0415 - tasks of local functions do not need it
+        from ..wire.tasks.targets import read_target  # noqa: PLC0415 - tasks of local functions do not need it
 
         read = read_target({"target": target} if "kind" in target else target)
         text = "{}" if payload is None else encode_arguments(payload)

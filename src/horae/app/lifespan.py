@@ -22,16 +22,18 @@ from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.accounts.stream_quota import stream_quota_of
 from ..model.accounts.system_owner import is_system_owner
+from ..model.lanes.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
+from ..model.lanes.route import function_route, kind_route
 from ..model.messages import StreamQuota
-from ..model.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.refusals import refuse
-from ..model.route import function_route, kind_route
 from ..model.task import Task
 from ..ports.full_store import FullStore, Wakeup
 from ..ports.target import RunService, Target
 from ..runtime import DEFAULT_STORE, NoNotifier, make_store, make_wakeup
+from ..runtime.durability import reads_require_durable, require_durable_store, warn_about_possible_loss
 from ..runtime.node_policy import merge_policy, store_policy
 from ..runtime.plain_connection import warn_about_plain_connection
+from ..runtime.plan_layout import follow_plan_layout
 from ..runtime.process_settings import (
     load_settings,
     read_clock_tolerance,
@@ -39,6 +41,7 @@ from ..runtime.process_settings import (
     read_run_log_bytes,
     read_wake_mode,
 )
+from ..runtime.server_features import check_server_features
 from ..runtime.service_factory import make_service, open_targets, principal_of_run
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
@@ -46,16 +49,17 @@ from ..schedule.zones import find_zone
 from ..service.accounts.refusals import refuse as refuse_account
 from ..service.events.listeners import ListenerAnnouncer, ListenerKind, Via
 from ..service.service import Service
-from ..service.tasks.function_records import Registration
+from ..service.tasks.functions.records import Registration
 from ..settings import Settings, default_zone, read_settings
 from ..store_retry import TRANSIENT_ERRORS
 from ..targets.function.origin import is_loading
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
 from ..version import __version__
+from .companion import EngineCompanion
 from .declared_function import TaskFunction
 from .environment import AppEnvironment
-from .gc_tuning import interpreter_tuning
+from .garbage_collection import interpreter_tuning
 from .listeners import Handler, Listeners
 from .suggestions import APP_OPTIONS, suggest_keywords
 from .wait import RunWaiters
@@ -67,6 +71,10 @@ LOG: Final = logging.getLogger("horae")
 _STOP_NOTE_SECONDS: Final = 5.0
 _EVENT_CHANNELS: Final[tuple[Via, ...]] = ("redis", "webhook")
 """Settings of event targets that name an external channel."""
+
+
+_NOT_CHOSEN: Final = frozenset({"agents_disabled", "stations_disabled"})
+"""Refusals of targets that a node does not run unless the operator wants it: nothing to warn about."""
 
 
 class AppLifespan:
@@ -120,6 +128,8 @@ class AppLifespan:
         self._environment: AppEnvironment | None = None
         self._real_environment: tuple[Clock, EngineSettings, Listeners, Wakeup] | None = None
         self._observer: Observer | None = None
+        self._companion: EngineCompanion | None = None
+        self._layout_job: asyncio.Task[None] | None = None
         self._open_count = 0
 
     def configure(self, *, store: str | None = None, engine: bool | None = None) -> None:
@@ -176,6 +186,23 @@ class AppLifespan:
             raise refuse("already_open")
         self._observer = observer
 
+    def accompany(self, companion: EngineCompanion, targets: Mapping[str, Mapping[str, Any]]) -> None:
+        """Start this part with the engine, and stop it after it; `targets` are further settings of targets.
+
+        Refused while the app is open.
+        """
+        if self._store is not None:
+            raise refuse("already_open")
+        self._companion = companion
+        self.configure_targets(targets)
+
+    def configure_targets(self, targets: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add settings of targets before the app is opened."""
+        if self._store is not None:
+            raise refuse("already_open")
+        for kind, settings in targets.items():
+            self._target_settings[kind] = {**self._target_settings.get(kind, {}), **settings}
+
     # --- opening and closing ---------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
@@ -212,6 +239,10 @@ class AppLifespan:
         self._apply_labels(settings)
         self._apply_message_rules(settings)
         outer = self._environment
+        if outer is None and self._with_engine and (self.settings.require_durable or reads_require_durable(settings)):
+            await require_durable_store(self.url, self.clock)
+        if outer is None and self._with_engine:
+            await check_server_features(self.url, self.clock)
         store = make_store(self.url if outer is None else outer.store_url(self.url), self.clock)
         if outer is not None:
             store = outer.store(store)
@@ -283,19 +314,30 @@ class AppLifespan:
             return
         if self._environment is None:
             warn_about_plain_connection(self.url)
+            await warn_about_possible_loss(self.url, self.clock)
             await self.service.outages.record_start(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
                 await store_policy(self.store, self._kinds.settings)
         self._function_target = FunctionTarget(self.registry, make_service=self._run_service)
-        self._engine = self._make_engine(await self._open_targets(self._function_target))
+        targets = await self._open_targets(self._function_target)
+        if self._companion is not None:
+            await self._companion.connect(self.service, self._targets)
+        self._engine = self._make_engine(targets)
         self._engine.on_settled = self._on_settled
         self._engine.on_linked = self._wakeup.notify
+        self._engine.runner.on_commit = self._on_committed
         self._engine.dispatcher.on_unroutable = self._on_stranded
         # Announced before the first run: a task may end its process right away.
         self._engine.on_joined = partial(self._announce, self._engine)
         await self._engine.start()
         self.on_engine_start()
-        self._wakeup.listen(self._engine.notify)
+        self._wakeup.listen(self._on_wakeup)
+        if self._environment is None and self._kinds is not None:
+            settings = self._kinds.settings
+            wake = partial(self._on_write, None)
+            self._layout_job = follow_plan_layout(self.service, self.clock, self.who, settings, wake)
+        if self._companion is not None:
+            self._companion.start()
 
     def _is_gone(self, home: str) -> bool:
         return is_gone(home) if self._environment is None else self._environment.is_gone(home)
@@ -346,7 +388,7 @@ class AppLifespan:
         if self._kinds is None:
             raise refuse("not_open")
         outer = self._environment
-        self._targets = await open_targets(self.service, self.clock, self._kinds, self._listeners.publish)
+        self._targets = await open_targets(self.service, self.clock, self._kinds, self._listeners.publish, self.url)
         self._targets[FUNCTION] = functions if outer is None else outer.functions(functions)
         usable = {name: target for name, target in self._targets.items() if not isinstance(target, Refusal)}
         if self._observer is None:
@@ -415,6 +457,10 @@ class AppLifespan:
     async def end(self) -> None:
         """Stop the engine and leave the store open; safe to call twice."""
         self._wakeup.close()
+        layout_job, self._layout_job = self._layout_job, None
+        if layout_job is not None:
+            layout_job.cancel()
+            await asyncio.gather(layout_job, return_exceptions=True)
         try:
             if self._engine is not None:
                 await self._engine.stop()
@@ -423,6 +469,8 @@ class AppLifespan:
                     await self._note_stop()
         finally:
             self._engine = None
+            if self._companion is not None:
+                await self._companion.stop()
             await self._listeners.finish()
             self._end_functions()
             await self._close_targets()
@@ -463,15 +511,32 @@ class AppLifespan:
             else:
                 self._engine.wake_timer.expect(due)
         self._wakeup.notify()
+        if self._companion is not None:
+            self._companion.wake()
+
+    def _on_wakeup(self) -> None:
+        """Callback: another process has written something."""
+        if self._engine is not None:
+            self._engine.notify()
+        if self._companion is not None:
+            self._companion.wake()
+
+    def _on_committed(self) -> None:
+        """Callback: a run that goes on has committed messages or records."""
+        self._listeners.wake()
+        if self._companion is not None:
+            self._companion.wake()
 
     def _on_settled(self, tasks: Any) -> None:
         self._waiters.notify_ended(tasks)
         self._listeners.wake()
+        if self._companion is not None:
+            self._companion.wake()
 
     def _on_stranded(self) -> None:
         """Callback: a due entry has no matching target on this node. Warns once per kind and wakes other nodes."""
         for kind, target in self._targets.items():
-            if isinstance(target, Refusal) and kind not in self._warned_kinds:
+            if isinstance(target, Refusal) and target.code not in _NOT_CHOSEN and kind not in self._warned_kinds:
                 self._warned_kinds.add(kind)
                 LOG.warning("this node runs no %s targets: %s", kind, target)
         self._wakeup.notify()

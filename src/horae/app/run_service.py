@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.task import Task
 from ..runtime.service_factory import principal_of_run
 from ..wire.runs import run_json
-from ..wire.tasks import task_json
+from ..wire.tasks.task import task_json
 from .handles import TaskHandle
 
 if TYPE_CHECKING:

@@ -10,14 +10,15 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from ..lifecycle.explain import Explanation
+from ..lifecycle.explain.explanation import Explanation
+from ..model.lanes.rate import Rate
 from ..model.messages import Cursor, MessagePage, Stream, StreamState
 from ..model.policy import MissedMode
-from ..model.rate import Rate
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import TaskState
 from ..service.tasks.edits import EditResult
+from ..service.tasks.task_chain import TaskChain
 from ..service.tasks.task_request import Duration, When
 from .declared_function import PolicyArguments, TaskFunction
 from .handles import RunHandle, TaskHandle
@@ -260,6 +261,9 @@ class BlockingTask:
 
     def why(self, at: datetime | str | None = None) -> Explanation:
         return self._horae.call(self._task.why(at))
+
+    def chain(self) -> TaskChain:
+        return self._horae.call(self._task.chain())
 
     def pause(self, reason: str = "", until: datetime | str | None = None) -> None:
         self._horae.call(self._task.pause(reason, until))

@@ -18,14 +18,17 @@ from .messages.operating_refusals import refuse
 def load_app(place: str, store: str | None = None) -> Horae:
     """Import the app at `jobs.py`, `jobs.py:app`, `package.module` or `package.module:app`; `store` replaces its own."""
     module_name, _, app_name = place.partition(":")
-    if module_name.endswith(".py") or "/" in module_name:
-        module = _import_file(Path(module_name))
-    else:
-        module = _import_module(module_name)
+    module = load_module(module_name)
     app = _get_app(module, place, app_name) if app_name else _get_only_app(module, place)
     # A web app may be configured without an engine; this process runs one.
     app.configure(store=store, engine=True)
     return app
+
+
+def load_module(place: str) -> ModuleType:
+    """Import a file, or a module by its dotted name."""
+    is_file = place.endswith(".py") or "/" in place
+    return _import_file(Path(place)) if is_file else _import_module(place)
 
 
 def _import_file(path: Path) -> ModuleType:

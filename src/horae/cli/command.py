@@ -24,7 +24,7 @@ _COMMON_OPTIONS: Final = (
         ["--store"],
         metavar="URL",
         help=(
-            "Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, "
+            "Which store: sqlite:///file.db, postgresql://…, mysql://…, redis://…. Default: HORAE_STORE, horae.toml, "
             "./horae.db where it exists, $XDG_DATA_HOME/horae/horae.db."
         ),
     ),

@@ -181,9 +181,27 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.access.notify:notify_commands",
                 Message("Send messages to people: mail, chat, phone.", "向人发送消息:邮件、聊天、手机。"),
             ),
+            "group": CommandEntry(
+                "commands.access.group:group_commands",
+                Message(
+                    "Register chats, each with an agent; change, stop or remove them.",
+                    "注册聊天群组(每个群组有一个智能体),修改、停止或删除。",
+                ),
+            ),
             "messages": CommandEntry(
                 "commands.access.messages:message_commands",
                 Message("Send and read the messages of streams.", "发送和读取消息流中的消息。"),
+            ),
+            "plan": CommandEntry(
+                "commands.tasks.plan:plan_commands",
+                Message(
+                    "Plans: messages to stations at planned times, as in Zero.",
+                    "计划:在计划时间发往站点的消息,与 Zero 相同。",
+                ),
+            ),
+            "deliveries": CommandEntry(
+                "commands.access.deliveries:delivery_commands",
+                Message("Texts on their way to chats.", "发往聊天的文本。"),
             ),
             "audit": CommandEntry(
                 "commands.access.audit:audit_commands",
@@ -230,6 +248,12 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 Message(
                     "Save queries under names, for ls --view, runs --view and the console.",
                     "将查询保存为视图,供 ls --view、runs --view 和控制台使用。",
+                ),
+            ),
+            "station": CommandEntry(
+                "commands.operate.station:station_commands",
+                Message(
+                    "Let programs join over ZeroMQ, and see who has joined.", "让程序通过 ZeroMQ 加入,并查看谁已加入。"
                 ),
             ),
             "config": CommandEntry("commands.operate.config:config", Message("Show every setting.", "查看所有设置。")),

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
+from ..model.inputs.run_input import RunInput
 from ..model.refusals import refuse
-from ..model.run_input import RunInput
-from ..wire.run_inputs import make_input
+from ..wire.tasks.run_inputs import make_input
 from .parameters import Values, option_group
 from .task_options import json_option
 

@@ -31,7 +31,7 @@ class UpOptions(NodeOptions):
     @classmethod
     def decode(cls, fields: dict[str, Any]) -> Self:
         lists = {name: tuple(fields.get(name, ())) for name in ("fields", "labels")}
-        return cls(**{**fields, **lists})
+        return super(UpOptions, cls).decode({**fields, **lists})
 
     def make_printer(self) -> Printer:
         return Printer(

@@ -26,16 +26,38 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "destination": (
         "id name owner url service zone quiet reminders language failing_since blocked last created version"
     ),
+    "plan": (
+        "plan_id request_id station caller description plan_type plan_value plan_repet real_repet no_keep last_state "
+        "plan_time skip_set skip_num exec_time name plan_state state counter sentence task_id owner"
+    ),
+    "plan-import": "name task_id code error hint",
+    "plan-message": (
+        "plan_id request_id station caller description plan_type plan_value plan_repet real_repet no_keep last_state "
+        "plan_time skip_set skip_num exec_time name plan_state state counter sentence task_id owner messages frames results "
+        "participants"
+    ),
     "notice": ("id destination owner on task_id task run_id text at state created next_attempt attempts"),
+    "chat-delivery": (
+        "id owner chat text state origin created next_attempt ended retried attempts parts repeated_parts uncertain problem"
+    ),
     "delivery": "id webhook owner message type task_id state created next_attempt attempts",
     "doctor": "errors warnings checks server_checks",
     "edited": "task changed removed added dry_run warnings",
     "exported": "path tasks runs",
     "failure-group": "key pattern count newest task_ids run_ids",
     "fires": "text means schedule zone after due_at_creation fires warnings",
+    "budget": "folder limits used reserved left day until zone",
     "forgotten": "removed",
+    "group": (
+        "folder owner chat name trigger requires_trigger main zone node timeout idle max_run memory_megabytes "
+        "processes processors mounts stopped created version"
+    ),
+    "group-status": (
+        "folder owner chat name trigger requires_trigger main zone node timeout idle max_run memory_megabytes "
+        "processes processors mounts stopped created version messages waiting live last_turn warnings"
+    ),
     "help": "topic text",
-    "import": "dry_run new changed same tasks unclear notes over groups runs",
+    "import": "dry_run new changed same tasks unclear notes over groups chats runs",
     "lane": "name limit taken rate next_start_at",
     "lane-detail": "name limit taken rate next_start_at waiting oldest idle runs others queue more",
     "lane-status": "name limit taken rate next_start_at waiting oldest idle",
@@ -59,7 +81,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "retry-report": "retried refused left dry_run",
     "run": (
         "id task_id task owner state reason because origin root parents planned planned_local zone due attempt started "
-        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error idle"
+        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error idle usage"
     ),
     "run-chain": "root links cut",
     "secret": "name owner updated agents",
@@ -79,11 +101,15 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     ),
     "token": "id owner name scopes agent created expires revoked version",
     "token-made": "id owner name scopes agent created expires revoked version text file",
+    "unregistered-chat": "chat name last_activity direct folder command",
     "up": (
         "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
         "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
         "first_start console sign_in_link socket because"
     ),
+    "station": "name owner kind keys nodes created version",
+    "station-joined": "station worker",
+    "station-key": "key station",
     "version": "version",
     "view": "name list query owner",
     "webhook": (
@@ -127,6 +153,10 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "db path": "db-path",
     "db restore": "db-restore",
     "db upgrade": "db-upgrade",
+    "deliveries discard": "forgotten",
+    "deliveries ls": "chat-delivery",
+    "deliveries retry": "chat-delivery",
+    "deliveries show": "chat-delivery",
     "doctor": "doctor",
     "edit": "edited",
     "events": "event",
@@ -141,6 +171,15 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "logs": "line",
     "ls": "task",
     "move": "move",
+    "plan add": "plan-message",
+    "plan close": "plan-message",
+    "plan import": "plan-import",
+    "plan list": "plan",
+    "plan message": "plan-message",
+    "plan pause": "plan-message",
+    "plan remove": "forgotten",
+    "plan reset": "plan-message",
+    "plan skip": "plan-message",
     "next": "fires",
     "nodes": "nodes",
     "messages ls": "stream",
@@ -150,6 +189,15 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "messages send": "sent",
     "messages set": "stream",
     "messages show": "stream-state",
+    "group add": "group-status",
+    "group budget": "budget",
+    "group ls": "group",
+    "group rm": "forgotten",
+    "group set": "group-status",
+    "group show": "group-status",
+    "group start": "group",
+    "group stop": "group",
+    "group unregistered": "unregistered-chat",
     "notify add": "destination",
     "notify ls": "destination",
     "notify notices": "notice",
@@ -188,6 +236,11 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "status": "status",
     "stop": "run",
     "token ls": "token",
+    "station allow": "station",
+    "station key": "station-key",
+    "station ls": "station",
+    "station rm": "forgotten",
+    "station run": "station-joined",
     "token make": "token-made",
     "token revoke": "token",
     "undo": "bulk",

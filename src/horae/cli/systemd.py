@@ -26,7 +26,7 @@ StartLimitIntervalSec=0
 """
 _AFTER: Final = """\
 Wants=network-online.target time-sync.target
-After=network-online.target time-sync.target postgresql.service mariadb.service
+After=network-online.target time-sync.target postgresql.service mariadb.service redis-server.service
 """
 _SERVICE: Final = """
 [Service]

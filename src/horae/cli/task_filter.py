@@ -13,10 +13,10 @@ from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
 from ..service.query.filters import narrow_task_filter
 from ..service.service import Service
-from ..service.tasks.bulk import Bulk, BulkReport
-from ..service.tasks.bulk_actions import ActionArguments, make_action
 from ..service.tasks.lookup import TaskCount
-from ..service.tasks.operations import OperationRequest
+from ..service.tasks.operations.actions import ActionArguments, make_action
+from ..service.tasks.operations.bulk import Bulk, BulkReport
+from ..service.tasks.operations.operations import OperationRequest
 from ..wire.overview import bulk_json
 from .messages import messages
 from .messages.refusals import refuse
@@ -27,16 +27,13 @@ from .session.command_session import CommandSession, has_store, run_in_session
 CONFIRM_ABOVE: Final = 20
 """A bulk action on more tasks than this asks for confirmation."""
 
-_IMPORTED_KINDS: Final = frozenset({"agent"})
-"""Kinds of imported tasks that no node can run."""
-
 _FILTERS: Final = (
     click.option("--state", multiple=True, metavar="STATE", help="active, paused, completed, failed, cancelled."),
     click.option("--label", multiple=True, metavar="K=V", help="With this label; repeatable."),
     click.option("--text", help="With this in the name."),
     click.option("--owner", help="Of this owner."),
     click.option("--lane", help="In this lane."),
-    click.option("--kind", help="With this kind of target: http, command, function, event."),
+    click.option("--kind", help="With this kind of target: http, command, function, event, agent."),
     click.option("--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
     click.option("--view", metavar="VIEW", help="That fit a saved view: horae view ls."),
 )
@@ -74,8 +71,8 @@ def task_filter(filters: Values) -> TaskFilter:
 
 
 def _check_kind(name: str | None) -> str | None:
-    """Return the kind; refuse one that neither this installation nor an import knows."""
-    if name is None or name in _IMPORTED_KINDS:
+    """Return the kind; refuse one that this installation does not know."""
+    if name is None:
         return name
     from difflib import get_close_matches  # noqa: PLC0415 - few commands are called with --kind
 

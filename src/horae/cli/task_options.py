@@ -8,22 +8,27 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import click
 
-from ..model.invisible_characters import without_ignorable
+from ..model.agents.agent_task import AGENT_KIND
+from ..model.agents.budget import parse_budget
+from ..model.lanes.node_labels import parse_where
 from ..model.limits import NAME_CHARACTERS, shorten
-from ..model.node_labels import parse_where
 from ..model.policy import Guarantee, Overlap
+from ..model.task import Task
+from ..model.text.invisible_characters import without_ignorable
 from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
+from ..wire.tasks.targets import SHORT_TARGETS, target_json
 from .messages.refusals import refuse
 from .output.styled_text import replace_unprintable
 from .parameters import INTEGER, Values, one_of, option_group
 from .task_filter import parse_labels
 
+ContextChoice: TypeAlias = Literal["group", "isolated", "series"]
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _SECRET_REFERENCE: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -35,6 +40,19 @@ _TARGET_OPTIONS: Final = (
     click.option("--command", is_flag=True, help="Run a program: --command -- PROGRAM ARGUMENTS."),
     click.option("--function", metavar="NAME", help="Call this task function."),
     click.option("--event", metavar="TOPIC", help="Publish on this topic."),
+    click.option("--prompt", metavar="TEXT", help="Give this prompt to the agent of --group."),
+    click.option("--group", metavar="FOLDER", help="The chat group whose agent does it: see 'horae group ls'."),
+    click.option(
+        "--context",
+        type=one_of(ContextChoice),
+        help="For --group: the session of the chat, none (default), or that of the task's last run.",
+    ),
+    click.option(
+        "--budget",
+        multiple=True,
+        metavar="NAME=AMOUNT",
+        help="For --group: limit for each day: tokens=20000, cost=2.5 (US dollars), runs=4; repeatable.",
+    ),
     click.option("--target", metavar="JSON", help="Any target, in full."),
     click.option("--payload", metavar="JSON|@FILE|-", help="What it is given."),
     click.option("--header", multiple=True, metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
@@ -43,7 +61,7 @@ _TARGET_OPTIONS: Final = (
 )
 _SETTING_OPTIONS: Final = (
     click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
-    click.option("--lane", help="At most so many at once: see 'horae lane NAME LIMIT'."),
+    click.option("--lane", multiple=True, help="At most so many at once: see 'horae lane NAME LIMIT'; repeatable."),
     click.option("--lanes", metavar="LIST|none", help="Further lanes; a run starts when all of them have room."),
     click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
 )
@@ -82,24 +100,29 @@ def after_options(command: Callable[..., None]) -> Callable[..., None]:
     return after(mode(command))
 
 
-def task_shape(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:
-    """Return the JSON of a task request with the fields that were given. `extra_words`: words that no option took."""
-    shape: dict[str, Any] = _target(definition, extra_words, program)
+def task_shape(
+    definition: Values, extra_words: list[str], program: tuple[str, ...], *, is_edit: bool = False
+) -> dict[str, Any]:
+    """Return the JSON of a task request with the fields that were given. `extra_words`: words that no option took.
+
+    `is_edit`: settings of an agent may be given without its group; `complete_agent` adds it.
+    """
+    shape: dict[str, Any] = _target(definition, extra_words, program, is_edit=is_edit)
     if extra_words:
         raise refuse("stray_words", words=" ".join(extra_words))
     if definition["payload"] is not None:
         shape["payload"] = json_option("--payload", definition["payload"])
     if definition["zone"] is not None:
         shape["zone"] = resolve_zone(definition["zone"], None)  # also accepts cities
-    if definition["lane"] is not None:
-        shape["lane"] = definition["lane"]
+    if definition["lane"]:
+        shape["lane"] = definition["lane"][0]
     if definition["label"]:
         shape["labels"] = parse_labels(definition["label"])
     policies = _policies(definition)
     return shape | ({"policies": policies} if policies else {})
 
 
-def _target(definition: Values, extra_words: list[str], program: tuple[str, ...]) -> dict[str, Any]:
+def _target(definition: Values, extra_words: list[str], program: tuple[str, ...], *, is_edit: bool) -> dict[str, Any]:
     shape: dict[str, Any] = {
         name: definition[name] for name in ("say", "function", "event") if definition[name] is not None
     }
@@ -116,7 +139,37 @@ def _target(definition: Values, extra_words: list[str], program: tuple[str, ...]
         shape["command"] = list(program)
     if definition["target"] is not None:
         shape["target"] = json_option("--target", definition["target"])
-    return shape
+    return shape | _prompt(definition, is_edit=is_edit)
+
+
+def _prompt(definition: Values, *, is_edit: bool) -> dict[str, Any]:
+    """Return the prompt for the agent of a group; without a group, the payload of a task that has one."""
+    prompt, group, context = (definition[name] for name in ("prompt", "group", "context"))
+    budget = parse_budget(definition["budget"])
+    for option, value in (("--context", context), ("--budget", budget)):
+        if group is None and value and not is_edit:
+            raise refuse("only_for_group", option=option)
+    if group is None and not context and not budget:
+        return {} if prompt is None else {"payload": {"prompt": prompt}}
+    given = {"group": group, "prompt": prompt, "context_mode": context, "budget": budget or None}
+    return {"agent": {name: value for name, value in given.items() if value is not None}}
+
+
+def complete_agent(shape: dict[str, Any], task: Task) -> dict[str, Any]:
+    """Return an edit whose agent names no group with the group and the other settings of the edited task."""
+    given = dict(shape.get("agent", {"group": ""}))
+    if "group" in given:
+        return shape
+    if task.target.kind != AGENT_KIND:
+        raise refuse("only_for_group", option="--budget" if "budget" in given else "--context")
+    if any(name in shape for name in ("target", *SHORT_TARGETS)):
+        return {**shape, "agent": {"group": json.loads(task.target.spec)["group"], **given}}
+    target = target_json(task.target)
+    prompt = given.pop("prompt", None)
+    if "budget" in given:
+        given["budget"] = {**target.get("budget", {}), **given["budget"]}
+    others = {name: value for name, value in shape.items() if name != "agent"}
+    return {**others, "target": target | given} | ({} if prompt is None else {"payload": {"prompt": prompt}})
 
 
 def _http(definition: Values, extra_words: list[str]) -> dict[str, Any]:
@@ -180,8 +233,9 @@ def _policy_options(definition: Values) -> dict[str, Any]:
             chosen[name] = _parse_limit(definition[name])
     if definition["where"]:
         chosen["where"] = {} if definition["where"] == ("any",) else parse_where(definition["where"])
-    if definition["lanes"] is not None:
-        chosen["lanes"] = [] if definition["lanes"] == "none" else _split_list(definition["lanes"])
+    repeated, further = list(definition["lane"][1:]), definition["lanes"]
+    if repeated or further is not None:
+        chosen["lanes"] = repeated + ([] if further in (None, "none") else _split_list(further))
     return {**chosen, **_notify_options(definition), **_gate_options(definition)}
 
 
@@ -243,7 +297,9 @@ def _parse_limit(text: str) -> int | str | None:
 
 def default_name(shape: dict[str, Any]) -> str:
     """Return the name of a task without `--name`, derived from its target."""
-    if "say" in shape:
+    if "agent" in shape:
+        name = str(shape["agent"].get("prompt", shape["agent"]["group"])).strip().partition("\n")[0]
+    elif "say" in shape:
         name = shape["say"]
     elif "http" in shape:
         name = _name_from_url(str(shape["http"]["url"]))

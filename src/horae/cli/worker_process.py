@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..app import Horae
-from ..errors import HoraeError
+from ..clock import SystemClock
+from ..errors import HoraeError, StoreError
 from ..node.control_socket import SupervisorLink, control_socket, watch_supervisor
 from ..node.event_loop import run_fast
 from ..node.time_slice import request_short_slice
@@ -16,7 +17,7 @@ from ..node.worker import run_worker, stop_event
 from .app_loader import load_app
 from .commands.operate.demo_tasks import register_demo_function
 from .node_options import UpOptions
-from .output.failure import ErrorStyle, environment_language, print_failure
+from .output.failure import ErrorStyle, environment_language, exit_code_of, print_failure
 from .output.node_reports import PrintedWorkerReports
 from .output.streams import prepare_streams
 from .output.terminal_log import configure_node_log
@@ -36,7 +37,10 @@ def run_child(run: Callable[[UpOptions, socket.socket], int]) -> None:
         code = run(options, control)
     except HoraeError as error:
         style = ErrorStyle(environment_language(), as_json=False) if options is None else options.error_style
-        sys.exit(print_failure(error, style))
+        # Children that meet the same refusal print it once: several engines all load the app, the API opens the store too.
+        is_shared = options is not None and (isinstance(error, StoreError) or options.processes > 1)
+        is_printed = options is None or not is_shared or options.takes_refusal(SystemClock().steady())
+        sys.exit(print_failure(error, style) if is_printed else exit_code_of(error))
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(code)

@@ -17,7 +17,7 @@ from ..service.accounts.audit import ALL_ROWS, AuditFilter, AuditRow, ChainVerdi
 from ..service.accounts.sessions import MadeLink
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_session, read_token, read_verdict
 from ..wire.instants import parse_instant, utc
-from ..wire.task_facts import read_facts
+from ..wire.tasks.facts import read_facts
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page
 from .refusals import refuse

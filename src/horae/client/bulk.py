@@ -13,9 +13,9 @@ from ..model.accounts.operation import Operation, OperationState
 from ..model.accounts.principal import Principal
 from ..model.task import partial_task
 from ..ports.store import TaskFilter
-from ..service.tasks.bulk import BulkReport, RefusedAction
 from ..service.tasks.lookup import TaskCount
-from ..service.tasks.operation_worker import report_of
+from ..service.tasks.operations.bulk import BulkReport, RefusedAction
+from ..service.tasks.operations.worker import report_of
 from ..wire.operations import read_operation
 from .connection import Connection, path_segment
 from .decode import decode_response

@@ -17,3 +17,9 @@ class RemoteDoctor:
         """Return the report; its sentences are in the language of the connection."""
         del principal
         return await decode_response(self._connection, read_report, await self._connection.get("/v1/doctor"))
+
+    async def durability(self, principal: Principal) -> DoctorReport:
+        """Return only what the server of the store can lose."""
+        del principal
+        response = await self._connection.get("/v1/doctor", (("only", "durability"),))
+        return await decode_response(self._connection, read_report, response)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..model.accounts.principal import Principal
-from ..model.lane import LaneStatus, LaneUse
-from ..model.rate import RateChange
+from ..model.lanes.lane import LaneStatus, LaneUse
+from ..model.lanes.rate import RateChange
 from ..ports.store import Node
 from ..service.runs.lanes import LaneDetail
 from ..service.runs.nodes import NodeStatus

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..model.accounts.principal import Principal
+from ..model.agents.usage import RunUsage
 from ..model.change import Facts
-from ..model.idle import IdleRun
+from ..model.inputs.run_input import RunInput
+from ..model.lanes.idle import IdleRun
 from ..model.page import MAX_HTTP_PAGE_SIZE, Page
 from ..model.run import Run
-from ..model.run_input import RunInput
 from ..model.task import Task, partial_task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
@@ -22,9 +23,9 @@ from ..service.runs.run_chain import RunChain
 from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
 from ..wire.planned import read_planned_list
-from ..wire.run_inputs import input_body
-from ..wire.runs import read_explanation, read_idle, read_line, read_outage, read_run, read_run_chain
-from ..wire.task_facts import read_facts
+from ..wire.runs import read_explanation, read_idle, read_line, read_outage, read_run, read_run_chain, read_usage
+from ..wire.tasks.facts import read_facts
+from ..wire.tasks.run_inputs import input_body
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page, system_parameter
 from .tasks import RemoteTasks
@@ -50,6 +51,10 @@ class RemoteRuns:
     async def get(self, principal: Principal, run_id: str) -> Run:
         del principal
         return await self._decode_run(await self._connection.get(_run_path(run_id)))
+
+    async def usage(self, principal: Principal, run_id: str) -> RunUsage | None:
+        del principal
+        return await decode_response(self._connection, read_usage, await self._connection.get(_run_path(run_id)))
 
     async def idle(self, principal: Principal, run_id: str) -> IdleRun | None:
         del principal
@@ -96,8 +101,8 @@ class RemoteFailures:
     async def summaries(
         self, principal: Principal, run_filter: RunFilter = _ALL, key: str | None = None, limit: int = 100
     ) -> FailureSummaries:
-        del principal
-        query = [*_filter_query(run_filter), ("limit", str(min(limit, MAX_HTTP_PAGE_SIZE)))]
+        bound = ("limit", str(min(limit, MAX_HTTP_PAGE_SIZE)))
+        query = [*_filter_query(run_filter), *system_parameter(principal), bound]
         response = await self._connection.get(_FAILURES, query if key is None else [*query, ("key", key)])
         return await decode_response(
             self._connection, lambda each: read_failure_groups(each, self._runs.read_with_task), response

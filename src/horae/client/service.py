@@ -6,15 +6,20 @@ from typing import Any, NamedTuple
 
 from ..clock import Clock
 from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit, RemoteSessions, RemoteTokens
+from .agent_safety import RemoteAgentStop, RemoteBudgets
 from .bulk import RemoteBulk, RemoteOperations
 from .connection import Connection
 from .decode import decode_response
+from .deliveries import RemoteDeliveries
 from .destinations import RemoteDestinations
 from .doctor import RemoteDoctor
 from .events import RemoteEvents
+from .groups import RemoteGroups
 from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
+from .plans import RemotePlans
 from .runs import RemoteExplanations, RemoteFailures, RemotePlannedRuns, RemoteRuns
 from .secrets import RemoteSecrets
+from .stations import RemoteStations
 from .streams import RemoteStreams
 from .tasks import RemoteFunctions, RemoteTasks
 from .views import RemoteViews
@@ -58,8 +63,14 @@ class RemoteService:
         self.views = RemoteViews(connection)
         self.webhooks = RemoteWebhooks(connection)
         self.destinations = RemoteDestinations(connection)
+        self.stations = RemoteStations(connection)
+        self.groups = RemoteGroups(connection)
         self.streams = RemoteStreams(connection)
+        self.budgets = RemoteBudgets(connection)
+        self.agent_stop = RemoteAgentStop(connection)
+        self.deliveries = RemoteDeliveries(connection)
         self.approvals = RemoteApprovals(connection)
+        self.plans = RemotePlans(connection)
 
     async def whoami(self) -> TokenIdentity:
         return await decode_response(self.connection, _read_identity, await self.connection.get("/v1/whoami"))

@@ -10,22 +10,23 @@ from ..clock import Clock
 from ..errors import NotFound
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
+from ..model.inputs.run_input import RunInput
 from ..model.page import Page
 from ..model.policy import MissedMode
 from ..model.refusals import refuse
 from ..model.run import Run
-from ..model.run_input import RunInput
 from ..model.task import Task
 from ..ports.store import TaskFilter
 from ..service.tasks.advisories import Advisory, advisory_codes
 from ..service.tasks.edits import EditResult, Edits, fire_changes
 from ..service.tasks.lookup import TaskCount
+from ..service.tasks.task_chain import TaskChain
 from ..service.tasks.task_request import TaskRequest
 from ..wire.instants import utc
-from ..wire.run_inputs import input_body
 from ..wire.runs import read_run
-from ..wire.task_facts import read_facts
-from ..wire.task_requests import edits_json, task_request_json
+from ..wire.tasks.facts import read_facts, read_task_chain
+from ..wire.tasks.requests import edits_json, task_request_json
+from ..wire.tasks.run_inputs import input_body
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page, system_parameter
 from .refusals import refuse as refuse_here
@@ -104,6 +105,11 @@ class RemoteTasks:
     async def get(self, principal: Principal, task_id: str) -> Facts:
         del principal
         return await self._decode_facts(await self._connection.get(_task_path(task_id), [_WITH_AGENDA]))
+
+    async def chain(self, principal: Principal, task_id: str) -> TaskChain:
+        del principal
+        response = await self._connection.get(f"{_task_path(task_id)}/chain", [_WITH_AGENDA])
+        return await decode_response(self._connection, read_task_chain, response)
 
     async def find_by_name(self, principal: Principal, name: str) -> Facts:
         del principal

@@ -17,31 +17,34 @@ from .page import PageRoute, not_found_response, page, signed_in
 from .pages import (
     activity,
     approvals,
-    bulk_tasks,
+    budgets,
     calendar,
     calendar_feed,
-    edit_task,
+    chats,
+    groups,
     lanes,
     live,
     now,
     oidc,
     palette,
+    plans,
     preferences,
-    run,
-    run_log,
-    runs,
     schedule_preview,
     settings,
     sign_in,
     simple,
     simple_runs,
+    stations,
     streams,
-    task,
-    task_actions,
-    tasks,
     why,
 )
-from .rendering import static_files, static_version
+from .pages.runs import log as run_log
+from .pages.runs import run, runs
+from .pages.tasks import actions as task_actions
+from .pages.tasks import bulk as bulk_tasks
+from .pages.tasks import edit as edit_task
+from .pages.tasks import task, tasks
+from .renderer import static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
     *now.ROUTES,
@@ -57,8 +60,13 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *run.ROUTES,
     *lanes.ROUTES,
     *streams.ROUTES,
+    *stations.ROUTES,
+    *plans.ROUTES,
+    *groups.ROUTES,
+    *chats.ROUTES,
     *activity.ROUTES,
     *approvals.ROUTES,
+    *budgets.ROUTES,
     *settings.ROUTES,
     *simple.ROUTES,
     *simple_runs.ROUTES,

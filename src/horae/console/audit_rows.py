@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import Any, Final, NamedTuple
 
-from ..model.invisible_characters import escape_hidden
+from ..model.text.invisible_characters import escape_hidden
 from ..service.accounts.audit import CHANGES, AuditRow
 from ..service.accounts.rights import TOKEN_PREFIX
 from ..wire.accounts import audit_json

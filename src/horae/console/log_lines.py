@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..model.accounts.principal import Principal
 from ..model.page import MAX_PAGE_SIZE
-from ..model.plain_text import plain_line
+from ..model.text.plain_text import plain_line
 from ..ports.journal import Line, NumberedLine
 from ..service.runs.runs import Runs
 from .viewer import Viewer
@@ -18,7 +18,7 @@ LEVELS: Final = ("all", "info", "warning", "error")
 MAX_FOUND: Final = 100_000
 MAX_PAGE_CHARACTERS: Final = 200_000
 """Characters of the lines of one page without scripts."""
-_RANKS: Final = {"debug": 0, "progress": 0, "info": 1, "output": 1, "warning": 2, "error": 3}
+_RANKS: Final = {"debug": 0, "progress": 0, "info": 1, "output": 1, "result": 1, "tool": 1, "warning": 2, "error": 3}
 _MIN_RANKS: Final = {"all": 0, "info": 1, "warning": 2, "error": 3}
 
 Condition: TypeAlias = Callable[[Line], bool]

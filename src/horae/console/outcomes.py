@@ -8,6 +8,7 @@ from ..choices import Language
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import TaskState
+from ..service.runs.run_chain import ChainLink
 from ..state_names import state_name
 from .messages import TEXTS
 
@@ -47,6 +48,12 @@ def run_sign(run: Run, language: Language) -> Sign:
     if was_missed(run):
         return Sign("△", "warn", TEXTS["missed"].in_language(language))
     return Sign(*_RUNS[run.state], state_name(run.state, language).replace("_", " "))
+
+
+def link_sign(link: ChainLink, language: Language) -> Sign:
+    """Return the sign of a link of a chain, which may have no run yet."""
+    shape, style = _RUNS[RunState(link.state)] if link.state in frozenset(RunState) else ("○", "dim")
+    return Sign(shape, style, state_name(link.state, language).replace("_", " "))
 
 
 def task_sign(state: TaskState, language: Language) -> Sign:

@@ -19,7 +19,7 @@ from ..web.request_context import AppContext, app_context, request_id
 from ..wire.problems import problem_json, sentence_of
 from .messages import TEXTS
 from .notice import Notice, Undo, set_notice
-from .rendering import page_response, requested_parts
+from .renderer import page_response, requested_parts
 from .request import NEXT_FIELD, Form, check_csrf, check_origin, local_path, read_form, session_cookie
 from .viewer import ANONYMOUS, Viewer, make_viewer, viewer_zone
 

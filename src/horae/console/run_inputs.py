@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from ..model.inputs.run_input import InputMode, RunInput
 from ..model.refusals import refuse
-from ..model.run_input import InputMode, RunInput
 
 _MAX_LINES: Final = 2_000
 """With more lines the result is shown without marks: the comparison would take too long."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from .application import ConsoleApplication
 from .formats import machine_time
 from .page import Handler, PageRequest
-from .rendering import NOW_HEADER
+from .renderer import NOW_HEADER
 
 _CSRF_MARK: Final = f"csrf-{token_hex(16)}".encode()
 """Stands in a shared rendering for the token of each session; stored text cannot contain it."""

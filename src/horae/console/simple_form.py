@@ -20,7 +20,7 @@ from ..service.tasks.edits import Edits
 from ..service.tasks.previews import PreviewRequest, compute_preview
 from ..service.tasks.task_request import TaskRequest, When
 from ..wire.problems import problem_json
-from ..wire.text_tasks import SURFACE, UPDATED, replace_text, text_of, text_request, with_labels
+from ..wire.tasks.text_tasks import SURFACE, UPDATED, replace_text, text_of, text_request, with_labels
 from .formats import format_day_and_clock
 from .refusals import refuse
 from .request import Form

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -12,7 +12,8 @@ from ..ports.doctor import Check, Fix, fill_message, make_check, refusal_check
 from ..ports.node_records import ClockStep
 from ..ports.store import Node
 from ..quantities import duration_message, exact_duration, in_bytes
-from ..stores.sql.status import ServerStatus
+from ..stores.sql.features import CONSEQUENCES, MissingFeature
+from ..stores.sql.reads.status import PossibleLoss, ServerStatus, Successors
 from . import messages as words
 
 NOTEWORTHY: Final = timedelta(seconds=1)
@@ -36,6 +37,23 @@ def step_facts(step: ClockStep) -> dict[str, str]:
     return {"host": step.host or "?", "by": f"{step.by.total_seconds():g} s", "at": at}
 
 
+def check_features(missing: Sequence[MissingFeature]) -> list[Check]:
+    """Return a check for each feature that the server lacks, or one that it has all that the store uses."""
+    if not missing:
+        return [make_check("features", "ok", words.FEATURES_FINE)]
+    return [
+        make_check(
+            "features",
+            "error" if each.is_required else "warning",
+            words.FEATURE_MISSING,
+            words.FEATURE_FIX[each.is_required],
+            problem=CONSEQUENCES[each.feature],
+            answer=each.problem,
+        )
+        for each in missing
+    ]
+
+
 def check_encryption(host: str, option: str) -> Check:
     """Warn about a server on another machine whose URL requires no TLS; `option` of the URL would require it."""
     fix = Fix(fill_message(words.PLAIN_FIX, option=option))
@@ -54,8 +72,20 @@ def check_database_server(server: ServerStatus, tolerance: timedelta) -> Iterato
         }
         yield make_check("store", "ok", words.SERVER_FINE, **facts)
     yield _check_durability(server)
+    if server.successors is not None:
+        yield _check_failover(server, server.successors)
     yield _check_offset(server.clock_offset, tolerance)
-    yield make_check("backup", "ok", words.DUMPED, dump=server.dump_command)
+    if server.plan_layout:
+        yield _check_plan_layout(server)
+    if server.dump_command:
+        yield make_check("backup", "ok", words.DUMPED, dump=server.dump_command)
+    else:
+        yield make_check("backup", "ok", words.COPIED)
+
+
+def select_durability(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Return the checks that say what the server of the store can lose; none for a file, which is always synced."""
+    return tuple(check for check in checks if check.code in ("durability", "failover"))
 
 
 def refused_store(error: StoreError, place: str) -> Check:
@@ -80,11 +110,44 @@ def check_node_clocks(nodes: tuple[Node, ...], tolerance: timedelta) -> Iterator
 
 
 def _check_durability(server: ServerStatus) -> Check:
-    listed = ", ".join(f"{name} {value}" for name, value in server.settings.items())
-    if not server.unsafe_settings:
-        return make_check("durability", "ok", words.DURABLE, settings=listed)
-    fix = Fix(fill_message(words.DURABLE_FIX, names=", ".join(server.unsafe_settings)))
-    return make_check("durability", "warning", words.NOT_DURABLE, fix, settings=listed)
+    """Return what it can lose by its own settings; what a failover can lose is a check of its own."""
+    losses = [each for each in server.possible_losses if each is not PossibleLoss.FAILOVER]
+    if not losses:
+        return make_check("durability", "ok", words.DURABLE, settings=_list_settings(server))
+    (loss,) = losses
+    advice = words.DURABLE_FIX if loss is PossibleLoss.POWER_FAILURE else words.DURABLE_REDIS_FIX
+    fix = Fix(fill_message(advice, names=", ".join(server.unsafe_settings)))
+    return make_check("durability", "warning", words.LOSSES[loss], fix, settings=_list_settings(server))
+
+
+def _check_failover(server: ServerStatus, successors: Successors) -> Check:
+    if PossibleLoss.FAILOVER not in server.possible_losses:
+        return make_check("failover", "ok", words.FAILOVER_KEEPS, count=successors.awaited)
+    message, fix = words.LOSSES[PossibleLoss.FAILOVER], words.FAILOVER_FIXES[successors.kind]
+    return make_check("failover", "warning", message, fix, settings=_list_settings(server))
+
+
+def _list_settings(server: ServerStatus) -> str:
+    return ", ".join(f"{name} {value}" for name, value in server.settings.items())
+
+
+def _check_plan_layout(server: ServerStatus) -> Check:
+    """Return whether plans are shown in the documented layout of Redis, and which of them cannot be used."""
+    if server.plan_layout != "on":
+        return make_check("plan_layout", "warning", words.PLAN_LAYOUT_OFF[server.plan_layout], words.PLAN_LAYOUT_FIX)
+    quarantined = server.quarantined_plans
+    if not quarantined:
+        return make_check("plan_layout", "ok", words.PLAN_LAYOUT_ON)
+    reasons = next(iter(quarantined.values()))
+    reason = Message(reasons.get("en", ""), reasons.get("zh", ""))
+    return make_check(
+        "plan_layout",
+        "warning",
+        words.PLANS_QUARANTINED,
+        words.QUARANTINE_FIX,
+        count=len(quarantined),
+        reason=reason,
+    )
 
 
 def _check_offset(offset: timedelta, tolerance: timedelta) -> Check:

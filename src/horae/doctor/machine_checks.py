@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError, Refusal
@@ -20,6 +20,10 @@ from ..quantities import in_bytes
 from ..schedule.zones import find_zone
 from ..settings import DefaultZone, Settings
 from . import messages as words
+from .python_build import Optimisation, python_optimisation
+
+if TYPE_CHECKING:
+    from ..agents.host.sender_file import SenderFile
 
 LOW_DISK_BYTES: Final = 1_000_000_000
 FULL_DISK_BYTES: Final = 100_000_000
@@ -44,13 +48,15 @@ class UnusedSetting(NamedTuple):
     nearest: str | None
 
 
-def check_python(driver: str | tuple[str, str]) -> Check:
-    """Report the version of Python with that of the database driver, or those of SQLite and its library."""
-    python = platform.python_version()
+def check_python(driver: str | tuple[str, str], optimisation: Optimisation | None = None) -> Check:
+    """Report the version and build of Python with the database driver, or with SQLite and its library."""
+    python, found = platform.python_version(), optimisation or python_optimisation()
+    build = words.PYTHON_BUILDS[found]
+    fix = words.PYTHON_BUILD_FIX if found == "plain" else None
     if isinstance(driver, str):
-        return make_check("python", "ok", words.PYTHON_AND_DRIVER, python=python, driver=driver)
+        return make_check("python", "ok", words.PYTHON_AND_DRIVER, fix, python=python, build=build, driver=driver)
     sqlite, apsw = driver
-    return make_check("python", "ok", words.PYTHON, python=python, sqlite=sqlite, apsw=apsw)
+    return make_check("python", "ok", words.PYTHON, fix, python=python, build=build, sqlite=sqlite, apsw=apsw)
 
 
 def check_settings(settings: Settings | HoraeError) -> Check:
@@ -68,6 +74,16 @@ def check_unused_settings(unused: Iterable[UnusedSetting]) -> Iterator[Check]:
         message = words.UNUSED_KEY if file else words.UNUSED_VARIABLE
         fix = words.UNUSED_FIX if nearest is None else Fix(fill_message(words.UNUSED_NEAREST, name=nearest))
         yield make_check("unknown_setting", "warning", message, fix, name=name, place=file)
+
+
+def check_senders(senders: SenderFile) -> Iterator[Check]:
+    """Report the list of senders that may wake agents; nothing where there is none."""
+    senders.read()
+    if senders.problem:
+        facts = {"path": senders.path, "problem": senders.problem}
+        yield make_check("senders", "error", words.SENDERS_DAMAGED, words.SENDERS_FIX, **facts)
+    elif senders.path is not None and senders.path.exists():
+        yield make_check("senders", "ok", words.SENDERS, path=senders.path)
 
 
 class ClockReading(NamedTuple):

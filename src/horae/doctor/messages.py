@@ -6,6 +6,8 @@ from typing import Final
 
 from ..message import Message
 from ..ports.doctor import Fix
+from ..stores.sql.reads.status import PossibleLoss
+from .python_build import Optimisation
 
 ON_SERVER: Final = Message(
     "{kind} {version} at {place}, database {database}, {kept}", "{kind} {version},{place},数据库 {database},{kept}"
@@ -13,6 +15,7 @@ ON_SERVER: Final = Message(
 KEPT_IN: Final = {
     "schema": Message("schema {named}", "模式 {named}"),
     "prefix": Message("tables {named}…", "表 {named}…"),
+    "keys": Message("keys {{{named}}}:…", "键 {{{named}}}:…"),
 }
 CLOCK_OFF: Final = {
     True: Message("this machine's clock is {by} behind it", "本机时钟比它慢 {by}"),
@@ -30,9 +33,22 @@ TWO_OWNERS_FIX: Final = Fix(
     "horae token make NAME",
 )
 PYTHON: Final = Message(
-    "Python {python}, SQLite {sqlite} (apsw {apsw})", "Python {python},SQLite {sqlite}(apsw {apsw})"
+    "Python {python} ({build}), SQLite {sqlite} (apsw {apsw})", "Python {python}({build}),SQLite {sqlite}(apsw {apsw})"
 )
-PYTHON_AND_DRIVER: Final = Message("Python {python}, {driver}", "Python {python},{driver}")
+PYTHON_AND_DRIVER: Final = Message("Python {python} ({build}), {driver}", "Python {python}({build}),{driver}")
+PYTHON_BUILDS: Final[dict[Optimisation, Message]] = {
+    "optimised": Message("an optimised build", "优化构建"),
+    "plain": Message(
+        "built without optimisation: 7 to 25 % more processor time", "未经优化的构建:多用 7% 到 25% 的处理器时间"
+    ),
+    "unknown": Message("not known whether the build is optimised", "无法得知是否为优化构建"),
+}
+PYTHON_BUILD_FIX: Final = Fix(
+    Message(
+        "use a Python that was configured with --enable-optimizations, as those of python.org and of Linux distributions are",
+        "请使用以 --enable-optimizations 配置的 Python,例如 python.org 或 Linux 发行版提供的版本",
+    )
+)
 SETTINGS_FINE: Final = Message("Settings: {number} chosen, the rest as usual", "设置:已指定 {number} 项,其余为默认")
 UNUSED_VARIABLE: Final = Message(
     "The variable {name} is set, but nothing here reads it", "已设置变量 {name},但这里没有任何程序读取它"
@@ -58,16 +74,126 @@ SERVER_FINE: Final = Message("Store: {where}; schema version {schema}, {size}", 
 NO_TABLES: Final = Message("No tables yet: {where}", "还没有表:{where}")
 SERVER_FIX: Final = Fix(Message("look at the server's log", "查看服务器的日志"))
 DURABLE: Final = Message("Durable: {settings}", "持久:{settings}")
-NOT_DURABLE: Final = Message(
-    "When the power fails, the server may lose what it has acknowledged: {settings}",
-    "断电时,服务器可能丢失已确认的数据:{settings}",
-)
 DURABLE_FIX: Final = Message("turn on or set to 1: {names}", "打开,或设为 1:{names}")
+LOSSES: Final = {
+    PossibleLoss.POWER_FAILURE: Message(
+        "When the power fails, the server may lose what it has acknowledged: {settings}",
+        "断电时,服务器可能丢失已确认的数据:{settings}",
+    ),
+    PossibleLoss.FAILOVER: Message(
+        "When another server takes over, acknowledged writes that it had not received are lost: {settings}",
+        "其他服务器接管时,会丢失它尚未收到的已确认写入:{settings}",
+    ),
+    PossibleLoss.LAST_SECOND: Message(
+        "When the server is killed, it can lose what it acknowledged in about the last second: {settings}",
+        "服务器被强制终止时,可能丢失最近约一秒内确认的数据:{settings}",
+    ),
+    PossibleLoss.SINCE_SNAPSHOT: Message(
+        "When the server is killed, it can lose everything since its last snapshot: {settings}",
+        "服务器被强制终止时,可能丢失上次快照之后的全部数据:{settings}",
+    ),
+    PossibleLoss.UNKNOWN: Message(
+        "What the server can lose is unknown: this user may not read its settings ({settings})",
+        "无法得知服务器可能丢失什么:该用户不能读取其设置({settings})",
+    ),
+}
+SHORT_LOSSES: Final = {
+    PossibleLoss.POWER_FAILURE: Message("the last writes are lost when its power fails", "断电时会丢失最近的写入"),
+    PossibleLoss.FAILOVER: Message(
+        "the last writes can be lost when another server takes over", "其他服务器接管时可能丢失最近的写入"
+    ),
+    PossibleLoss.LAST_SECOND: Message(
+        "about the last second is lost when it is killed", "被强制终止时会丢失最近约一秒"
+    ),
+    PossibleLoss.SINCE_SNAPSHOT: Message(
+        "everything since its last snapshot is lost when it is killed", "被强制终止时会丢失上次快照之后的全部数据"
+    ),
+    PossibleLoss.UNKNOWN: Message("what it can lose is unknown", "无法得知它可能丢失什么"),
+}
+DURABLE_REDIS_FIX: Final = Message("set at the server: {names}", "在服务器上设置:{names}")
+FAILOVER_FIXES: Final = {
+    "standby": Fix(
+        Message(
+            "have each commit wait for a standby: synchronous_standby_names = 'ANY 1 (*)' and synchronous_commit = on",
+            "让每次提交等待备用服务器:synchronous_standby_names = 'ANY 1 (*)',且 synchronous_commit = on",
+        )
+    ),
+    "replica": Fix(
+        Message(
+            "add wait_replicas=1 to the store address: a commit then counts when a replica has it",
+            "在存储地址中加上 wait_replicas=1:副本收到后提交才算完成",
+        )
+    ),
+    "cluster": Fix(
+        Message(
+            "use a Sentinel set with wait_replicas=1, since commits in a cluster wait for no replica",
+            "使用带 wait_replicas=1 的 Sentinel 集合:集群中的提交不等待副本",
+        )
+    ),
+}
+FEATURES_FINE: Final = Message("The server has every feature that the store uses", "服务器具备存储所需的全部功能")
+FEATURE_MISSING: Final = Message("{problem} ({answer})", "{problem}（{answer}）")
+FEATURE_FIX: Final = {
+    True: Fix(
+        Message(
+            "use a server that has it, or grant this login the right to use it",
+            "请使用具备该功能的服务器，或授予此登录名相应权限",
+        )
+    ),
+    False: Fix(
+        Message(
+            "nothing needs to be done; a server or an address that has it is faster",
+            "无需处理；换用具备该功能的服务器或地址会更快",
+        )
+    ),
+}
+FAILOVER_KEEPS: Final = Message(
+    "A failover loses no acknowledged write: each commit waits for other servers ({count})",
+    "故障转移不会丢失已确认的写入:每次提交都等待其他服务器({count})",
+)
+PLAN_LAYOUT_ON: Final = Message(
+    "Plans are in plan:time:set and plan:msg:…, where other programs can read and change them",
+    "计划位于 plan:time:set 和 plan:msg:…，其他程序可以读取和修改",
+)
+PLAN_LAYOUT_OFF: Final[dict[str, Message]] = {
+    "cluster": Message(
+        "Plans are not shown in plan:time:set: the names of that layout have no hash tag, so a cluster cannot change them together",
+        "计划不在 plan:time:set 中：该布局的键名没有哈希标签，集群无法同时修改它们",
+    ),
+    "prefix": Message(
+        "Plans are not shown in plan:time:set: its name has no prefix, and this deployment has one of its own",
+        "计划不在 plan:time:set 中：其键名没有前缀，而本部署使用自己的前缀",
+    ),
+    "denied": Message(
+        "Plans are not shown in plan:time:set: the login may not use keys that begin with plan:",
+        "计划不在 plan:time:set 中：该登录无权使用以 plan: 开头的键",
+    ),
+}
+PLAN_LAYOUT_FIX: Final = Fix(
+    Message(
+        "nothing is wrong unless other programs need the plans: then use one server, its own database, no prefix, and the right ~plan:*",
+        "除非其他程序需要这些计划，否则无需处理；需要时请使用单个服务器、独立的数据库、不设前缀，并授予 ~plan:* 权限",
+    )
+)
+PLANS_QUARANTINED: Final = Message(
+    "{count} plans in Redis are left alone. {reason}",
+    "Redis 中有 {count} 个计划未被使用。{reason}",
+)
+QUARANTINE_FIX: Final = Fix(
+    Message(
+        "write its message and its score again, or remove it: redis-cli ZREM plan:time:set KEY, then DEL KEY",
+        "请重新写入其消息和分值，或将其移除：redis-cli ZREM plan:time:set KEY，再 DEL KEY",
+    )
+)
+COPIED: Final = Message(
+    "horae db backup FILE writes a snapshot of the server, as of one instant, while nodes run; servers of a cluster are backed up one by one with their own tools",
+    "horae db backup 文件 在节点运行时写入服务器某一时刻的快照;集群的各服务器须用其自带工具分别备份",
+)
 PLAIN_CONNECTION: Final = Message(
     "The connection to {host} is not encrypted: passwords and payloads can be read on the way",
     "与 {host} 的连接未加密:密码和数据可能在传输途中被读取",
 )
-PLAIN_FIX: Final = Message("add {option} to the address of the store", "在存储地址中加上 {option}")
+PLAIN_FIX: Final = Message("put {option} into the address of the store", "在存储地址中使用 {option}")
 DUMPED: Final = Message(
     "Backups are made with the server's own tools: {dump}; horae move FROM_URL sqlite:///FILE copies everything into a file",
     "备份使用服务器自带的工具:{dump};horae move 来源 sqlite:///文件 可把全部数据复制到文件",
@@ -191,6 +317,64 @@ PARKED: Final = Message("{number} wait for a slot in a full lane", "{number} 个
 PARKED_FIX: Final = Fix(
     Message("horae lanes, then horae lane NAME LIMIT", "horae lanes,再 horae lane 名称 上限"), "horae lanes"
 )
+CHANNELS: Final = Message("Chat channels that receive messages: {names}", "正常接收消息的聊天渠道:{names}")
+CHANNEL_FAILS: Final = Message(
+    "The chat channel {name} receives nothing: {problem}", "聊天渠道 {name} 收不到消息:{problem}"
+)
+CHANNEL_FIX: Final = Fix(
+    Message(
+        "correct its table [channels.{name}] in horae.toml, or its token; it is tried again by itself",
+        "请改正 horae.toml 中的 [channels.{name}] 或其令牌;之后会自动重试",
+    )
+)
+SENDERS: Final = Message("The list of senders is read: {path}", "发送者名单可以读取:{path}")
+SENDERS_DAMAGED: Final = Message(
+    "No sender may wake an agent: the list of senders, {path}, has a defect: {problem}",
+    "任何发送者都不能唤醒智能体:发送者名单 {path} 有错误:{problem}",
+)
+SENDERS_FIX: Final = Fix(
+    Message(
+        "correct the file, or remove it so that everyone in a chat may wake its agent",
+        "请改正该文件,或删除它以允许聊天中的所有人唤醒智能体",
+    )
+)
+MODEL_STATES: Final = {
+    "answers": Message("The model endpoint {place} answers", "模型端点 {place} 有响应"),
+    "key_refused": Message(
+        "The key for the model endpoint {place} is not valid: {problem}", "模型端点 {place} 的密钥无效:{problem}"
+    ),
+    "fails": Message(
+        "The model endpoint {place} answers with an error: {problem}", "模型端点 {place} 返回错误:{problem}"
+    ),
+    "unreachable": Message(
+        "The model endpoint {place} cannot be reached: {problem}", "无法连接模型端点 {place}:{problem}"
+    ),
+    "missing": Message(
+        "The mind {place} has no model: [targets.agent] has neither model_url nor model_socket",
+        "智能体程序 {place} 没有模型:[targets.agent] 中既没有 model_url 也没有 model_socket",
+    ),
+}
+MODEL_FIXES: Final = {
+    "key_refused": Fix(
+        Message(
+            "set model_key in [targets.agent] to the name of a secret, and its value: horae secret set NAME --owner local",
+            "在 [targets.agent] 中将 model_key 设为机密名称,并设置其值:horae secret set 名称 --owner local",
+        )
+    ),
+    "fails": Fix(Message("look at the state page of the model's provider", "查看模型提供方的状态页")),
+    "unreachable": Fix(
+        Message(
+            "correct model_url in [targets.agent] of horae.toml, or start the model",
+            "请改正 horae.toml 中 [targets.agent] 的 model_url,或启动模型",
+        )
+    ),
+    "missing": Fix(
+        Message(
+            'add model_url = "https://api.openai.com/v1" and model_key to [targets.agent] in horae.toml',
+            '在 horae.toml 的 [targets.agent] 中加入 model_url = "https://api.openai.com/v1" 和 model_key',
+        )
+    ),
+}
 WAITS_FOR_NODE: Final = Message(
     "{number} are due and no running node can run them", "{number} 个已到期,但没有节点能执行"
 )
@@ -242,6 +426,38 @@ WEBHOOKS_FAILING_FIX: Final = Fix(
     Message("horae webhook show NAME shows the last attempts", "horae webhook show 名称 显示最近的发送尝试"),
     "horae webhook ls",
 )
+DELIVERIES_WITHOUT_CHANNEL: Final = Message(
+    "{number} texts wait for channels that the settings do not name: {names}",
+    "{number} 条文本等待设置中没有的渠道:{names}",
+)
+DELIVERIES_WITHOUT_CHANNEL_FIX: Final = Fix(
+    Message(
+        "add the table [channels.NAME] to horae.toml again, or discard them: horae deliveries ls --state pending",
+        "在 horae.toml 中重新加入 [channels.名称],或丢弃它们:horae deliveries ls --state pending",
+    ),
+    "horae deliveries ls --state pending",
+)
+DELIVERIES_WAIT: Final = Message(
+    "{number} texts have waited for more than {minutes} minutes to be sent: {names}",
+    "{number} 条文本等待发送超过 {minutes} 分钟:{names}",
+)
+DELIVERIES_WAIT_FIX: Final = Fix(
+    Message(
+        "horae deliveries ls --state pending shows their problems; without one, no host of agents runs",
+        "horae deliveries ls --state pending 显示其问题;若没有问题,则没有运行中的智能体主机",
+    ),
+    "horae deliveries ls --state pending",
+)
+DELIVERIES_FAILED: Final = Message(
+    "{number} texts to chats failed in the last day: {names}", "最近一天有 {number} 条发往聊天的文本失败:{names}"
+)
+DELIVERIES_FAILED_FIX: Final = Fix(
+    Message(
+        "horae deliveries ls --state failed shows why; horae deliveries retry ID sends one again",
+        "horae deliveries ls --state failed 显示原因;horae deliveries retry ID 可重新发送",
+    ),
+    "horae deliveries ls --state failed",
+)
 TARGETS_REFUSED: Final = Message(
     "{number} tasks have a target that the node does not allow: {names}",
     "{number} 个任务的目标不被节点允许:{names}",
@@ -275,7 +491,7 @@ TASKS_FAILING: Final = Message(
 )
 TASKS_FAILING_FIX: Final = Fix(Message("horae why TASK", "horae why 任务"), "horae why TASK")
 APPROVALS_WAIT: Final = Message(
-    "{number} tasks of agents wait for approval: {names}", "{number} 个智能体的任务等待审批:{names}"
+    "{number} tasks of agents wait for approval: {names}", "{number} 个智能体的任务等待批准:{names}"
 )
 APPROVALS_FIX: Final = Fix(
     Message("horae ls --state paused, then horae approve TASK", "horae ls --state paused,再 horae approve 任务"),

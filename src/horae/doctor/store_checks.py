@@ -8,23 +8,27 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ..agents.host.channel_states import load_channel_states
+from ..agents.host.lease import CHANNEL_DUTY, LEASE_KIND, read_holder
+from ..agents.model_proxy import EndpointState, ProbeResult
 from ..clock import Clock
 from ..engine.janitor import ZONE_DATA_KEY
 from ..engine.process_identity import is_gone
 from ..errors import HoraeError, Refusal
-from ..lifecycle.resume import can_start_again
+from ..lifecycle.control.resume import can_start_again
 from ..message import Message
 from ..model.accounts.account import is_blocked
 from ..model.accounts.principal import LOCAL, LOCAL_OWNER
+from ..model.agents.delivery import DeliveryState
 from ..model.change import Facts
 from ..model.events.webhook import NO_KEY, Webhook
-from ..model.node_labels import NODE_LABEL, format_labels, has_labels, label_options
+from ..model.lanes.node_labels import NODE_LABEL, format_labels, has_labels, label_options
 from ..model.page import MAX_PAGE_SIZE
 from ..model.reason import Reason
 from ..model.run import RunState
 from ..model.task import PauseCause, TaskState
 from ..outgoing.refusals import refuse_address
-from ..ports.doctor import LAST_BACKUP, Check, Fix, escape_braces, make_check
+from ..ports.doctor import LAST_BACKUP, Check, Fix, Grade, escape_braces, fill_message, make_check
 from ..ports.node_records import load_agreed_lease, load_clock_steps
 from ..ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter
 from ..quantities import duration_message, exact_duration, in_bytes
@@ -49,6 +53,9 @@ _NEEDS: Final = (
     (NeedKind.FAILING, "failing", words.TASKS_FAILING, words.TASKS_FAILING_FIX),
     (NeedKind.AWAITING_APPROVAL, "approvals", words.APPROVALS_WAIT, words.APPROVALS_FIX),
 )
+_LATE_DELIVERY: Final = timedelta(minutes=5)
+_DELIVERIES: Final = 200
+"""Newest deliveries of each state that are looked at."""
 _LITTLE_BEHIND: Final = timedelta(seconds=2)
 
 
@@ -62,6 +69,8 @@ class StoreFacts(NamedTuple):
     clock_tolerance: timedelta
     clock_offset: timedelta = timedelta(0)
     """How far the clock of the database server is ahead of this machine's."""
+    channels: frozenset[str] | None = None
+    """Chat channels that the settings name; None: they are not known here."""
 
 
 def check_file(path: Path, *, schema: int, journal: str, size: int) -> Iterator[Check]:
@@ -99,6 +108,8 @@ async def check_content(service: Service, facts: StoreFacts, clock: Clock) -> li
         *await _check_functions(service),
         *await _check_listeners(service, clock),
         *check_webhooks((await service.webhooks.page(LOCAL, limit=MAX_PAGE_SIZE)).items),
+        *await _check_channels(service, now),
+        *await check_deliveries(service, facts.channels, now),
         *await _check_refused_targets(service, overview),
         *await _check_tasks(service, overview),
         *await _check_owners(service),
@@ -230,6 +241,32 @@ async def check_labels(service: Service, nodes: Sequence[Node], now: datetime, l
     return [*(found if labels else ()), check]
 
 
+async def _check_channels(service: Service, now: datetime) -> list[Check]:
+    """Report the connections of chat channels, as far as a host of agents runs now."""
+    states = []
+    for state in await load_channel_states(service.store):
+        record = await service.store.get_record(LEASE_KIND, CHANNEL_DUTY + state.name)
+        if record is not None and read_holder(record).until > now:
+            states.append(state)
+    connected = [state.name for state in states if state.is_connected]
+    found = [make_check("channels", "ok", words.CHANNELS, names=_few(connected))] if connected else []
+    for state in states:
+        if not state.is_connected:
+            grade: Grade = "error" if state.is_final else "warning"
+            facts = {"name": state.name, "problem": state.problem}
+            fix = Fix(fill_message(words.CHANNEL_FIX.text, name=state.name))
+            found.append(make_check("channels_failing", grade, words.CHANNEL_FAILS, fix, **facts))
+    return found
+
+
+def check_model(probe: ProbeResult) -> Check:
+    """Report the model endpoint of agents."""
+    state = probe.state
+    grade: Grade = "ok" if state is EndpointState.ANSWERS else "warning" if state is EndpointState.FAILS else "error"
+    facts = {"place": probe.place, "problem": probe.problem}
+    return make_check("model", grade, words.MODEL_STATES[state], words.MODEL_FIXES.get(state), **facts)
+
+
 def _check_lanes(overview: Overview) -> Iterator[Check]:
     closed = [lane.name for lane in overview.lanes if lane.limit == 0]
     if closed:
@@ -293,6 +330,28 @@ def _blocked_webhooks(webhooks: list[Webhook], message: Message, refusal: Refusa
     return make_check(
         "webhooks", "error", message, fix, number=len(webhooks), names=_few([each.id for each in webhooks])
     )
+
+
+async def check_deliveries(service: Service, channels: frozenset[str] | None, now: datetime) -> list[Check]:
+    """Report texts for chats that no channel can send, that wait for long, or that failed in the last day."""
+    pending = (await service.deliveries.page(LOCAL, DeliveryState.PENDING, limit=_DELIVERIES)).items
+    failed = (await service.deliveries.page(LOCAL, DeliveryState.FAILED, limit=_DELIVERIES)).items
+    lost = [each for each in pending if channels is not None and each.channel not in channels]
+    late = [each for each in pending if each not in lost and now - (each.retried or each.created) > _LATE_DELIVERY]
+    recent = [each for each in failed if each.ended is not None and now - each.ended <= timedelta(days=1)]
+    found: list[Check] = []
+    if lost:
+        facts = {"number": len(lost), "names": _few(sorted({each.channel for each in lost}))}
+        fix = words.DELIVERIES_WITHOUT_CHANNEL_FIX
+        found.append(make_check("deliveries", "error", words.DELIVERIES_WITHOUT_CHANNEL, fix, **facts))
+    if late:
+        minutes, chats = int(_LATE_DELIVERY.total_seconds() // 60), _few(sorted({each.chat for each in late}))
+        facts = {"number": len(late), "names": chats, "minutes": minutes}
+        found.append(make_check("deliveries", "warning", words.DELIVERIES_WAIT, words.DELIVERIES_WAIT_FIX, **facts))
+    if recent:
+        facts = {"number": len(recent), "names": _few(sorted({each.chat for each in recent}))}
+        found.append(make_check("deliveries", "warning", words.DELIVERIES_FAILED, words.DELIVERIES_FAILED_FIX, **facts))
+    return found
 
 
 async def _check_refused_targets(service: Service, overview: Overview) -> list[Check]:

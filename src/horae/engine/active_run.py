@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, get_args
 from ..clock import Clock
 from ..model.events.trace_context import traceparent
 from ..model.gate import NO_DATA, GateVerdict
-from ..model.idle import YieldKind, YieldReason
 from ..model.ids import occurrence_key
+from ..model.lanes.idle import YieldKind, YieldReason
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
 from ..model.messages import RunWrites, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
@@ -148,7 +148,9 @@ class ActiveRun:
     def messages(self) -> RunMessages:
         if self._messages is None:
             runner = self._runner
-            self._messages = RunMessages(runner.tool_store, self, runner.clock.now, self._load_stream_quota)
+            self._messages = RunMessages(
+                runner.tool_store, self, runner.clock.now, self._load_stream_quota, runner.on_commit
+            )
         return self._messages
 
     async def _load_stream_quota(self) -> StreamQuota:

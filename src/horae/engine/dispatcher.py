@@ -10,11 +10,12 @@ from typing import Final
 
 from ..clock import Clock
 from ..errors import StoreError
+from ..lifecycle.batch import ClaimDecision
 from ..lifecycle.fire import fire
 from ..lifecycle.start import ClaimContext
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryState
-from ..model.route import ServedQueues, is_route
+from ..model.lanes.route import ServedQueues, is_route
 from ..ports.store import Agenda, Claim, Terms
 from ..store_retry import StoreRetry
 from .alarm import WakeTimer
@@ -25,7 +26,7 @@ from .settler import TRANSIENT_ERRORS
 
 MAX_BACKOFF: Final = 0.5
 """Longest back-off in seconds while the store fails, short so that due runs start soon after it recovers."""
-SOLO_ROUTE_CHECK_SECONDS: Final = 60.0
+SOLO_ROUTE_CHECK_SECONDS: Final = 300.0
 """Seconds between two checks for parked entries of this node's routes while no other node is live."""
 MIN_ROUTE_CHECK_SECONDS: Final = 1.0
 """Minimum of that interval: a busy node must not check its routes with every claim, however long the lease is."""
@@ -119,6 +120,8 @@ class Dispatcher:
         return Claim((*queued.runs, *claim.runs), queued.decided + claim.decided, more, min(heads, default=None))
 
     def _execute(self, claimant: ClaimContext, claim: Claim) -> None:
+        if claim.runs:
+            LOG.debug("found %d due runs", len(claim.runs))
         if self._may_execute(claimant.node):
             self._runner.execute(claim.runs)
         else:
@@ -227,6 +230,16 @@ class Dispatcher:
         """Return False when the lease was lost, or the dispatcher closed, while the claim was in flight."""
         return not self._closing and self._lease.is_held and self._lease.node == node
 
+    def _note_entries(self, facts: Facts, change: Change, callbacks: dict[Callable[[], None], None]) -> None:
+        """Note what the entries of a change require after its commit."""
+        if change.idle_runs:
+            callbacks[self.on_yield_requests] = None
+        if facts.task.policies.where:
+            # The queue of the entry may be new to this node.
+            self._route_check_requested = True
+        if is_route(change.put[0].lane):
+            callbacks[self.on_unroutable] = None
+
     async def _claim(self, claimant: ClaimContext, room: int, queues: frozenset[str] | None = None) -> Claim:
         callbacks: dict[Callable[[], None], None] = {}
         rule = _decide_or_defer if self._defer_failures else fire
@@ -235,21 +248,18 @@ class Dispatcher:
             change = rule(facts, entry, token, claimant)
             if change.cancelled:
                 callbacks[self.on_cancellation] = None
-            if change.idle_runs:
-                callbacks[self.on_yield_requests] = None
-            if facts.task.policies.where and change.put:
-                # The queue of the entry may be new to this node.
-                self._route_check_requested = True
-            if change.put and is_route(change.put[0].lane):
-                callbacks[self.on_unroutable] = None
+            if change.put:
+                self._note_entries(facts, change, callbacks)
             return change
 
         limit = room if self._claim_limit is None else min(room, self._claim_limit)
+        # Ordinary starts have no callbacks. Where one decision has raised, each entry is decided by itself.
+        decision = decide if self._defer_failures else ClaimDecision(claimant, decide)
         try:
             if queues is None:
-                claim = await self._store.claim_due(claimant.now, claimant.node, limit, decide)
+                claim = await self._store.claim_due(claimant.now, claimant.node, limit, decision)
             else:
-                claim = await self._store.claim_queued(claimant.now, claimant.node, limit, decide, queues)
+                claim = await self._store.claim_queued(claimant.now, claimant.node, limit, decision, queues)
         except TRANSIENT_ERRORS:
             # The claim may be committed although its answer was lost.
             self._has_lost_claim = True

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.idle import YieldRequest
 from ..model.ids import ENTROPY_BYTES, make_id
+from ..model.lanes.idle import YieldRequest
+from ..model.lanes.node_labels import LabelPairs
 from ..model.messages import StreamQuota
-from ..model.node_labels import LabelPairs
 from ..model.reason import Reason
 from ..model.task import Task
 from ..ports.full_store import FullStore
@@ -113,7 +113,7 @@ class Engine:
             self.settler.on_recorded = self.delay_reporter.add
         self.dispatcher.on_cancellation = self._request_cancellations
         self.dispatcher.on_yield_requests = self._forward_yield_requests
-        self.dispatcher.on_claimed = self._check_drained
+        self.dispatcher.on_claimed = self._after_claim
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self.on_linked: Callable[[], None] = lambda: None
         """Callback: a settlement may have started tasks that other nodes can run, or a claim asked a run on one to yield."""
@@ -176,10 +176,13 @@ class Engine:
     def _request_cancellations(self) -> None:
         """Renew the lease now: the answer contains cancel requests for runs of this node."""
         if self.keeper is not None:
-            if self._thread is None:
-                self.keeper.request_renewal()
-            else:
-                self._thread.call(self.keeper.request_renewal)
+            self._call_keeper(self.keeper.request_renewal)
+
+    def _call_keeper(self, action: Callable[[], None]) -> None:
+        if self._thread is None:
+            action()
+        else:
+            self._thread.call(action)
 
     async def stop(self) -> None:
         """Stop claiming, let active runs end within the grace period, release the rest, and leave the store."""
@@ -342,6 +345,12 @@ class Engine:
         LOG.warning("this node claims %s", "nothing more: an operator drains it" if draining else "again")
         self.drained.clear()
         self.dispatcher.set_draining(draining)
+
+    def _after_claim(self) -> None:
+        if self.lease.is_renewed_slowly and self.runner.active_count and self.keeper is not None:
+            self.lease.is_renewed_slowly = False
+            self._call_keeper(self.keeper.hold_runs)
+        self._check_drained()
 
     def _check_drained(self) -> None:
         """Set `drained` if nothing is left. Called after each claim, settlement and renewal, one of which comes last."""

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ..model.gate import GATE_STATE_KIND, NO_DATA, Gate, GateVerdict, NoVerdictError, read_verdict
-from ..model.idle import YieldReason
+from ..model.inputs.placeholders import TemplateTask, fill_placeholders, recognise_template
+from ..model.lanes.idle import YieldReason
 from ..model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
-from ..model.placeholders import TemplateTask, fill_placeholders, recognise_template
 from ..model.record import Record
 from ..model.run import Run
 from ..model.task import Target, Task

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..clock import Clock
-from ..model.idle import YieldReason
+from ..model.lanes.idle import YieldReason
 from ..ports.store import Agenda
 from ..store_retry import TRANSIENT_ERRORS, StoreRetry
 

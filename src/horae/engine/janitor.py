@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
-from ..lifecycle.edit import replan
+from ..lifecycle.control.edit import replan
 from ..model.change import Facts
 from ..ports.messages import Messages
 from ..ports.records import Records

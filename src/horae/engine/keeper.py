@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import recover
-from ..model.idle import YieldRequest
+from ..model.lanes.idle import YieldRequest
 from ..ports.store import Agenda, CancelRequest, LeaseRenewal, Node, Terms
 from ..store_retry import StoreRetry
 from .store_clock import CorrectedClock
@@ -32,6 +32,8 @@ class Lease:
         self._self_stop = terms.self_stop.total_seconds()
         self._renewed_at: float | None = None
         self.node = ""
+        self.is_renewed_slowly = False
+        """Whether the next renewal is more than T/4 after the last one: the keeper must know as soon as the node holds runs."""
 
     @property
     def is_held(self) -> bool:
@@ -129,6 +131,12 @@ class LeaseKeeper:
         self._renewal_requested = True
         self._wake.set()
 
+    def hold_runs(self) -> None:
+        """Renew every T/4 from now on, because the node has claimed runs."""
+        self._next_renewal = min(self._next_renewal, self._last_renewal + self._terms.renewal.total_seconds())
+        self._lease.is_renewed_slowly = False
+        self._wake.set()
+
     async def step(self) -> None:
         """Renew if it is time, then recover nodes whose lease has expired."""
         if self._clock.steady() >= self._renewal_at:
@@ -174,7 +182,7 @@ class LeaseKeeper:
             # The clock was corrected, so actors that sleep until an instant must compute the wait again.
             self._signals.on_recovered()
         self._compare_clocks()
-        self._next_renewal = sent_at + self._terms.renewal.total_seconds()
+        self._schedule_renewal(sent_at, is_slow=not (self._load() or renewal.nodes))
         if not renewal.held:
             # Other nodes have recovered this one as dead, so none of its active runs belongs to it any more.
             self._lease.mark_lost()
@@ -187,6 +195,11 @@ class LeaseKeeper:
             self._peers.clear()
         self._lease.mark_renewed(sent_at)
         self._apply_renewal(renewal)
+
+    def _schedule_renewal(self, sent_at: float, *, is_slow: bool) -> None:
+        interval = self._terms.solo_renewal if is_slow else self._terms.renewal
+        self._next_renewal = sent_at + interval.total_seconds()
+        self._lease.is_renewed_slowly = is_slow
 
     def _compare_clocks(self) -> None:
         """Detect a wall clock that was set back, by comparing it with the monotonic clock between two renewals."""

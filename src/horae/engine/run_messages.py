@@ -117,11 +117,13 @@ class RunMessages:
         run: RunContext,
         now: Callable[[], datetime],
         load_quota: Callable[[], Awaitable[StreamQuota]] | None = None,
+        on_commit: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._run = run
         self._now = now
         self._load_quota = load_quota
+        self._on_commit = on_commit
         self._quota: StreamQuota | None = None
         self.staged = StagedWrites()
 
@@ -164,13 +166,14 @@ class RunMessages:
         sender: str = "",
         id: str | None = None,  # noqa: A002 - the field of a message
         references: Sequence[Any] = (),
+        source: str = RUN_SOURCE,
     ) -> None:
         run, now = self._run.run, self._now()
         encoded = encode_references(list(references))
 
         def build(place: int) -> NewMessage:
             source_id = f"{self._run.key}:{place}" if id is None else id
-            return NewMessage(stream, text, sender or run.task_id, RUN_SOURCE, source_id, now, encoded)
+            return NewMessage(stream, text, sender or run.task_id, source, source_id, now, encoded)
 
         self.staged.add_message(build)
 
@@ -191,3 +194,4 @@ class RunMessages:
         if not await self._store.commit_writes(run.id, run.token, writes):
             raise refuse("run_not_live", run=run.id)
         self.staged.discard(writes)
+        self._on_commit()

@@ -11,17 +11,18 @@ from typing import Final, Protocol, TypeAlias
 from ..clock import Clock
 from ..errors import Refusal, StoreError
 from ..model.accounts.account import agent_of
-from ..model.effective_payload import task_of_run
 from ..model.gate import Gate, GateVerdict
-from ..model.idle import YieldReason
+from ..model.inputs.effective_payload import task_of_run
+from ..model.inputs.placeholders import TemplateTask
+from ..model.inputs.run_input import RunInput, is_gate_check
+from ..model.lanes.idle import YieldReason
 from ..model.limits import NOTE_CHARACTERS, to_storable
 from ..model.messages import DEFAULT_QUOTA, StreamQuota
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, TimedOut
-from ..model.placeholders import TemplateTask
+from ..model.policy import Policies
 from ..model.reason import Reason
 from ..model.record import Record
 from ..model.run import Run, RunState
-from ..model.run_input import RunInput, is_gate_check
 from ..model.task import Task
 from ..ports.messages import Messages
 from ..ports.previous import NO_PREVIOUS
@@ -42,6 +43,7 @@ from .gate_call import GateCall, GateFailedError, verdict_of_outcome
 from .idle_report import IdleReport
 from .journal_writer import JournalWriter
 from .settler import Settler
+from .shared_jobs import SharedJobs
 
 LOG: Final = logging.getLogger("horae")
 Permit: TypeAlias = Callable[[Task, RunInput | None], Awaitable[Outcome | None]]
@@ -104,6 +106,7 @@ class Runner:
         self._active: dict[str, ActiveRun] = {}
         self._abandoned: dict[str, ActiveRun] = {}
         self._starting: set[asyncio.Task[None]] = set()
+        self._jobs = SharedJobs(self._run_to_settlement)
         self._deadlines = DeadlineTimer(clock, self._active)
         self._idle = asyncio.Event()
         self._idle.set()
@@ -111,6 +114,8 @@ class Runner:
         self._no_abandoned.set()
         self._room_wanted = False
         self.on_room: Callable[[], None] = lambda: None
+        self.on_commit: Callable[[], None] = lambda: None
+        """Callback: a run that goes on has committed messages or records."""
         self.release: Callable[[Sequence[tuple[str, int]]], None] = lambda _claims: None
 
     @property
@@ -149,12 +154,18 @@ class Runner:
         self._idle.clear()
         now, steady = self.clock.now(), self.clock.steady()
         to_commit: list[ActiveRun] = []
+        watched: Policies | None = None
         for task, run in claims:
             active = self._active[run.id] = ActiveRun(self, task, run, now, steady)
-            if run.state is RunState.CLAIMED and task.policies.gate is None:
+            policies = task.policies
+            if run.state is RunState.CLAIMED and policies.gate is None:
                 to_commit.append(active)
-            else:
-                self._start_job(active)
+                continue
+            self._jobs.start(active)
+            if policies is not watched:
+                # Runs that begin together under the same policies have the same deadline.
+                watched = policies
+                self._deadlines.watch(active)
         if to_commit:
             job = asyncio.ensure_future(self._commit_starts(to_commit))
             self._starting.add(job)
@@ -231,7 +242,7 @@ class Runner:
     # --- one run, from its start to its settlement -----------------------------------------------------------------
 
     def _start_job(self, active: ActiveRun) -> None:
-        active.job = asyncio.get_running_loop().create_task(self._run_to_settlement(active))
+        self._jobs.start(active)
         self._deadlines.watch(active)
 
     async def _commit_starts(self, runs: Sequence[ActiveRun]) -> None:
@@ -398,7 +409,7 @@ class Runner:
 def _needs_preparation(active: ActiveRun) -> bool:
     task, run = active.task, active.run
     return (
-        agent_of(task) is not None
+        (bool(task.labels) and agent_of(task) is not None)
         or run.chain is not None
         or run.input is not None
         or task.policies.gate is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ..model.lanes.node_labels import LabelPairs
 from ..model.limits import LOG_BYTES
 from ..model.messages import DEFAULT_RULES, KeepRules
-from ..model.node_labels import LabelPairs
 from ..ports.store import DEFAULT_TERMS, Terms
 
 
@@ -43,5 +43,7 @@ class EngineSettings:
     """Labels of the node, which tasks may require (`where`); `node` is its name."""
     node_name: str | None = None
     """Stable name of the node; by default that of its machine."""
+    require_durable: bool = False
+    """The node refuses to start on a store that can lose what it has acknowledged."""
     lease_thread: bool = True
     """Renew the lease from a separate thread, so that a function that blocks the event loop does not lose it."""

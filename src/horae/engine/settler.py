@@ -13,12 +13,15 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from ..lifecycle.batch import SettlementDecision
+from ..lifecycle.fast_path import ordinary_success
 from ..lifecycle.settle import settle
-from ..model.change import Change, Facts
-from ..model.entry import EntryState
+from ..model.change import Change, Facts, Success
+from ..model.entry import Entry, EntryState
 from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.outcome import Failed, Settlement
 from ..model.run import Run
+from ..model.task import Task, TaskStatus
 from ..ports.node_records import SETTLEMENT_DELAY, WINDOW, DelayWindow
 from ..ports.records import Record, Records
 from ..ports.store import Agenda
@@ -147,7 +150,7 @@ class Settler:
         """Commit `batch`, the first settlements of `queue`, and remove them from it."""
         decisions = _DecisionLog()
         try:
-            stale = await self._store.settle(batch, decisions.decide)
+            stale = await self._store.settle(batch, decisions)
         finally:
             # After an error too: the write may be committed although its answer was lost.
             decisions.notify(self._alarm)
@@ -210,24 +213,46 @@ class Settler:
             await self.step()
 
 
-class _DecisionLog:
+class _DecisionLog(SettlementDecision):
     """Collects the due instants and freed lanes of a batch's decisions, so that the alarm needs no query of its own."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._first_due: datetime | None = None
         self._has_freed_slots = False
         self.has_links = False
         self.has_labels = False
         self.tasks: set[str] = set()
 
-    def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
+    def success(
+        self,
+        task: Task,
+        status: TaskStatus,
+        entries: tuple[Entry, ...],
+        live: tuple[Run, ...],
+        run: Run,
+        report: Settlement,
+    ) -> Success | None:
+        success = ordinary_success(task, status, entries, live, run, report)
+        if success is not None:
+            # An ordinary success puts no entry, is in no lane and has no successors.
+            if task.policies.where:
+                self.has_labels = True
+            self.tasks.add(run.task_id)
+        return success
+
+    def __call__(self, facts: Facts, run: Run, report: Settlement) -> Change:
         change = settle(facts, run, report)
         for entry in change.put:
             if entry.state is EntryState.TIMED and (self._first_due is None or entry.due < self._first_due):
                 self._first_due = entry.due
-        self._has_freed_slots = self._has_freed_slots or bool(run.lanes)
-        self.has_links = self.has_links or bool(facts.task.successors)
-        self.has_labels = self.has_labels or bool(facts.task.policies.where)
+        task = facts.task
+        if run.lanes:
+            self._has_freed_slots = True
+        if task.successors:
+            self.has_links = True
+        if task.policies.where:
+            self.has_labels = True
         self.tasks.add(run.task_id)
         return change
 

@@ -12,7 +12,8 @@ from ..lifecycle.event_rows import count_occurrences
 from ..model.change import Facts
 from ..model.entry import Entry, EntryKind, EntryState
 from ..model.ids import from_microseconds, to_microseconds
-from ..model.run import Origin
+from ..model.lanes.lane import MAX_LANE_LIMIT
+from ..model.origin import AUTOMATIC
 from ..model.task import Task
 from ..schedule import Past, Schedule
 from ..schedule.instants import SECOND, to_datetime, wall_reading
@@ -20,6 +21,7 @@ from ..schedule.lint import ClockChange, Effect, schedule_clock_changes
 from ..schedule.warnings import make_warning
 from ..schedule.zones import find_zone
 from .findings import add_findings
+from .prepared_tasks import PreparedTasks
 from .report import Began, Busiest, ClockHit, Day, LaneForecast, Report, TaskForecast
 from .request import ForecastRequest
 from .run_counts import NONE, LaneCounts, RunCounts
@@ -105,6 +107,7 @@ def _clock(wall: int, reference: int) -> str:
     return f"{reading:{shape}}" if wall // 86_400 == reference // 86_400 else f"{reading:%Y-%m-%d {shape}}"
 
 
+_OCCURRENCES: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.CHAIN})
 _MINUTE: Final = timedelta(minutes=1)
 _SECOND: Final = timedelta(seconds=1)
 _FIRST: Final = 100
@@ -119,12 +122,13 @@ class SimulatedRuns(NamedTuple):
     facts: Mapping[int, Facts]
     undisturbed: Mapping[int, UndisturbedRuns]
     until: datetime
+    prepared: PreparedTasks
     complete: bool
     """False: stopped early, and entries due at `until` may not have been claimed."""
 
     def came_due(self, entry: Entry) -> bool:
         """Whether the entry has occurrences that came due and were neither started nor skipped."""
-        if entry.origin is not Origin.SCHEDULED or entry.kind not in (EntryKind.NEXT, EntryKind.WAITING):
+        if entry.origin not in AUTOMATIC or entry.kind not in _OCCURRENCES:
             return False
         was_claimable = self.complete or entry.state in (EntryState.PARKED, EntryState.HELD)
         return entry.due <= self.until if was_claimable else entry.due < self.until
@@ -153,7 +157,7 @@ def build_report(request: ForecastRequest, finished: SimulatedRuns) -> Report:
         days=_days(begun, counts.skips, request.zone),
         findings=(),
     )
-    return add_findings(report, finished.made)
+    return add_findings(report, finished.made, finished.prepared)
 
 
 def _add_undisturbed(request: ForecastRequest, finished: SimulatedRuns) -> None:
@@ -173,7 +177,7 @@ def _task(request: ForecastRequest, finished: SimulatedRuns, number: int) -> Tas
         name=task_request.name,
         owner=task_request.owner or ("local" if task is None else task.owner),
         zone=(schedule and schedule.zone) or task_request.zone or request.zone,
-        lane=task_request.lane,
+        lane=task_request.lane if task is None else task.lane,
         takes=request.takes[number],
         planned=counts.ran + counts.skipped.total() + waiting,
         ran=counts.ran,
@@ -230,10 +234,11 @@ def _lane(request: ForecastRequest, finished: SimulatedRuns, name: str, lane: La
     length = finished.until - request.start
     return LaneForecast(
         name=name,
-        limit=lane.limit,
+        limit=None if lane.limit >= MAX_LANE_LIMIT else lane.limit,
+        rate=lane.rate,
         runs=lane.runs,
         peak_wanted=lane.peak,
         full_share=lane.full_until(finished.until) / length if length else 0.0,
         longest_wait=max(lane.longest, finished.counts.longest_parked(lane, finished.until)),
-        tasks=tuple(task_request.name for task_request in request.task_requests if task_request.lane == name),
+        tasks=tuple(task.name for task in finished.made if task is not None and name in task.lanes),
     )

@@ -12,10 +12,12 @@ from ..errors import Sentence
 from ..model.reason import Reason
 from ..model.task import Task
 from ..plural import apply_number_agreement
+from ..schedule import After
 from ..schedule.describe.chinese import describe_duration as duration_zh
 from ..schedule.describe.english import describe_duration as duration_en
 from ..schedule.preview import make_fires
 from ..typography import full_width
+from .prepared_tasks import PreparedTask, PreparedTasks
 from .report import ClockHit, Finding, LaneForecast, Report, Severity, TaskForecast
 
 
@@ -68,6 +70,13 @@ SENTENCES: Final[dict[str, FindingSentence]] = {
         "通道 {lane}(上限 {limit})有 {share} 的时间是满的:最多同时有 {wanted} 个需要它,最长等待 {longest}。",
         "请提高上限、把任务错开,或缩短运行时间。",
     ),
+    "lane_rate": FindingSentence(
+        "lane_rate",
+        "The rate of lane {lane} ({rate}) delays starts: up to {wanted} want it at once, and the longest wait is {longest}.",
+        "Raise its rate, or spread its tasks over time.",
+        "通道 {lane} 的速率({rate})推迟了启动:最多同时有 {wanted} 个需要它,最长等待 {longest}。",
+        "请提高速率,或把任务错开。",
+    ),
     "capacity": FindingSentence(
         "capacity",
         "More comes due than the {capacity} runs that one node carries at once: some start up to {late} late.",
@@ -88,6 +97,34 @@ SENTENCES: Final[dict[str, FindingSentence]] = {
         "Check its start, end and repeat; `horae explain SCHEDULE` shows what it means.",
         "{task}:不会再有任何一次触发,创建时会被拒绝。",
         "请检查它的起止时间和重复次数;`horae explain SCHEDULE` 会说明其含义。",
+    ),
+    "never_started": FindingSentence(
+        "never_runs",
+        "{task}: it never runs here, because the tasks that it runs after do not end in the way that its links ask for.",
+        "Every run of a forecast succeeds, so links on 'failed' start nothing; look at its links and its predecessors.",
+        "{task}:在预演中从不运行,因为它所依赖的任务没有以其链接要求的方式结束。",
+        "预演中每次运行都成功,因此条件为 failed 的链接不会触发;请检查它的链接和前置任务。",
+    ),
+    "predecessors_absent": FindingSentence(
+        "predecessors_absent",
+        "{task}: it runs after tasks that are no part of the forecast ({names}); their ends start nothing here.",
+        "Simulate them together: in one file, or from a store in which they are active.",
+        "{task}:它所依赖的任务不在预演之中({names});这里没有由它们触发的运行。",
+        "请把它们放在一起预演:写在同一个文件里,或在存储中保持启用。",
+    ),
+    "gates_open": FindingSentence(
+        "assumed",
+        "The gates of {count} tasks count as open each time: {names}.",
+        "A forecast calls no gate; expect fewer runs where gates close.",
+        "{count} 个任务的门控一律视为打开:{names}。",
+        "预演不会调用门控;门控关闭时实际运行会更少。",
+    ),
+    "labels_met": FindingSentence(
+        "assumed",
+        "Nodes with the required labels count as running, with room, for {count} tasks: {names}.",
+        "`horae nodes` shows the labels of the nodes that run.",
+        "假定有满足标签要求且有空位的节点,涉及 {count} 个任务:{names}。",
+        "`horae nodes` 会显示运行中节点的标签。",
     ),
     "never_begins": FindingSentence(
         "never_runs",
@@ -149,13 +186,13 @@ _LONG: Final = timedelta(minutes=1)
 _RANK: Final[dict[Severity, int]] = {"problem": 0, "warning": 1, "info": 2}
 
 
-def add_findings(report: Report, made: tuple[Task | None, ...]) -> Report:
+def add_findings(report: Report, made: tuple[Task | None, ...], prepared: PreparedTasks) -> Report:
     """Return the report with its findings, the most severe first."""
-    found = [*_about_all(report)]
+    found = [*_about_all(report), *_about_assumptions(prepared)]
     for lane in report.lanes:
         found += _about_lane(report, lane)
-    for forecast, task in zip(report.tasks, made, strict=True):
-        found += _about_task(report, forecast, task)
+    for forecast, task, each in zip(report.tasks, made, prepared.tasks, strict=True):
+        found += _about_task(report, forecast, task, each)
     return replace(report, findings=tuple(sorted(found, key=lambda each: _RANK[each.severity])))
 
 
@@ -178,16 +215,29 @@ def _about_all(report: Report) -> Iterator[Finding]:
         )
 
 
+def _about_assumptions(prepared: PreparedTasks) -> Iterator[Finding]:
+    for key, names in (("gates_open", prepared.gated), ("labels_met", prepared.placed)):
+        if names:
+            yield _finding_of_all(key, "info", count=len(names), names=_names(list(names)))
+
+
 # --- one task ------------------------------------------------------------------------------------------------------
 
 
-def _about_task(report: Report, forecast: TaskForecast, task: Task | None) -> Iterator[Finding]:
+def _about_task(report: Report, forecast: TaskForecast, task: Task | None, prepared: PreparedTask) -> Iterator[Finding]:
     def found(key: str, severity: Severity, **facts: object) -> Finding:
         return _make_finding(key, severity, forecast.name, None, facts)
 
+    if prepared.absent:
+        yield found("predecessors_absent", "warning", names=_names(list(prepared.absent)))
     if task is None:
-        yield found("never_fires", "problem")
+        if prepared.after is None:
+            yield found("never_fires", "problem")
+        elif not prepared.absent:
+            yield found("never_started", "info")
         return
+    if isinstance(task.schedule, After) and not forecast.planned:
+        yield found("never_started", "info")
     yield from _about_runs(report, forecast, found)
     yield from _about_overlaps(forecast, task, found)
     yield from _about_time(forecast, task, found)
@@ -250,11 +300,14 @@ def _about_lane(report: Report, lane: LaneForecast) -> Iterator[Finding]:
     if lane.longest_wait < _NOTICEABLE:
         return
     lost = any(task.waiting or task.skipped for task in report.tasks if task.lane == lane.name)
+    # Slots of a limit that were never all in use delayed nothing, so the rate did.
+    is_rate = lane.rate is not None and lane.full_share == 0
     yield _finding_of_all(
-        "lane_full",
+        "lane_rate" if is_rate else "lane_full",
         "warning" if lost or lane.longest_wait >= _LONG else "info",
         lane=lane.name,
         limit=lane.limit,
+        rate=lane.rate,
         share=f"{lane.full_share:.1%}",
         wanted=lane.peak_wanted,
         longest=lane.longest_wait,

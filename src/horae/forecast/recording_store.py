@@ -13,7 +13,7 @@ from ..model.change import Change, Facts, FireDecision, SettleDecision
 from ..model.entry import Entry
 from ..model.outcome import Outcome, Settlement, Succeeded
 from ..model.run import Run
-from ..model.task import Target
+from ..model.task import Target, Task
 from ..ports.store import Claim
 from ..ports.target import Invocation
 from ..stores.memory import MemoryStore
@@ -30,6 +30,9 @@ class RunRecorder(Protocol):
     def record_settlement(self, facts: Facts, change: Change, now: datetime) -> None:
         """Called with the decision on an ended run."""
 
+    def record_link(self, task: Task, change: Change) -> None:
+        """Called with what the end of a run meant for a task that runs after it."""
+
 
 class RecordingStore(MemoryStore):
     """Calls the recorder in the two operations that decide on tasks after their creation.
@@ -45,6 +48,14 @@ class RecordingStore(MemoryStore):
         self._ends: list[tuple[datetime, str]] = []
         """Heap of the ends of runs, also of some that were settled earlier."""
         self._settled = asyncio.Event()
+        self.observe_links(self._record_links)
+
+    def _record_links(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            for task_id in {run.task_id for run in change.new_runs}:
+                facts = self._data.facts(task_id, lanes=False)
+                if facts is not None:
+                    self._recorder.record_link(facts.task, change)
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         return await super().claim_due(now, node, room, await self._record_claims(now, decide))

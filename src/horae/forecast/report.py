@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..choices import Language
 from ..errors import Sentence
+from ..model.lanes.rate import Rate
 from ..model.reason import Reason
 from ..schedule.lint import Effect
 
@@ -72,8 +73,11 @@ class TaskForecast:
 
 @dataclass(frozen=True, slots=True)
 class LaneForecast:
+    """`limit` None: the lane does not bound concurrent runs. `full_share` is the share of time with all slots of the limit in use."""
+
     name: str
-    limit: int
+    limit: int | None
+    rate: Rate | None
     runs: int
     peak_wanted: int
     """Largest number of live and parked runs at one time."""
@@ -196,6 +200,7 @@ def _lane(lane: LaneForecast) -> dict[str, Any]:
     return {
         "name": lane.name,
         "limit": lane.limit,
+        "rate": None if lane.rate is None else str(lane.rate),
         "runs": lane.runs,
         "peak_wanted": lane.peak_wanted,
         "full_share": round(lane.full_share, 6),

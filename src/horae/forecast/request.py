@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from ..model.field_checks import check_duration, check_number
-from ..model.rate import Rate
+from ..model.lanes.rate import Rate
 from ..model.refusals import refuse
+from ..model.text.field_checks import check_duration, check_number
 from ..schedule.zones import find_zone
 from ..service.tasks.task_request import Duration, TaskRequest, read_duration
 
@@ -18,10 +18,14 @@ _MOST_IN_LANE: Final = 1_000_000
 
 
 class Candidate(NamedTuple):
-    """A task request and the duration of one run; None: the default duration of the forecast."""
+    """A task request and the duration of one run; None: the default duration of the forecast.
+
+    `id` is the id of the task where it comes from a store: others of the store name it by that.
+    """
 
     request: TaskRequest
     takes: Duration | None = None
+    id: str | None = None
 
 
 class ForecastRequest(NamedTuple):
@@ -37,6 +41,8 @@ class ForecastRequest(NamedTuple):
     most: int
     every_run: bool
     rates: Mapping[str, Rate]
+    ids: tuple[str | None, ...] = ()
+    """Ids of the tasks in the store that they come from; empty: of none."""
 
 
 def read_takes(candidates: Sequence[Candidate | TaskRequest], usual: Duration) -> tuple[timedelta, ...]:

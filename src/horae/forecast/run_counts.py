@@ -9,16 +9,20 @@ from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState
-from ..model.lane import DEFAULT_LIMIT
+from ..model.lanes.lane import DEFAULT_LIMIT, LaneUse, is_lane_template
+from ..model.lanes.rate import Rate
 from ..model.policy import Overlap as PolicyOverlap
 from ..model.reason import Reason
 from ..model.run import Run, RunState
+from ..model.task import Task
 from .recording_store import task_number
 from .report import Became, Began, Overlap
 
 NONE: Final = timedelta(0)
 _EXAMPLES: Final = 20
 _MOMENT: Final = timedelta(microseconds=1)
+_FIRST_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.CHAIN})
+"""Kinds of entries with which an occurrence comes due, as opposed to one that waits or is tried again."""
 _UNSUCCESSFUL: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.CANCELLED, RunState.LOST})
 _OVERLAPPED: Final[dict[PolicyOverlap, Became]] = {
     "skip": "skipped",
@@ -63,6 +67,7 @@ class LaneCounts:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.rate: Rate | None = None
         self.runs = 0
         self.used = 0
         self.parked = 0
@@ -97,7 +102,7 @@ class RunCounts:
 
     def __init__(self, count: int, lanes: Mapping[str, int], most: int, stop: Callable[[], None]) -> None:
         self.tasks = tuple(TaskCounts() for _ in range(count))
-        self.lanes = {name: LaneCounts(limit) for name, limit in lanes.items()}
+        self.lanes = {name: LaneCounts(limit) for name, limit in lanes.items() if not is_lane_template(name)}
         self.begun: list[Began] = []
         self.started: list[datetime] = []
         """Includes retries: they take capacity like any other run."""
@@ -113,7 +118,7 @@ class RunCounts:
         number = task_number(facts.task.target)
         task, slot = self.tasks[number], (entry.task_id, entry.slot)
         parked = self._unpark(slot)
-        if parked is None and not entry.waited and entry.kind is EntryKind.NEXT:
+        if parked is None and not entry.waited and entry.kind in _FIRST_KINDS:
             self.due.append((entry.due, number))
             if facts.live:
                 task.record_overlap(facts, entry, change)
@@ -140,6 +145,18 @@ class RunCounts:
         for slot in change.dropped:
             self._unpark((facts.task.id, slot))
         self._count_rows(len(change.new_runs))
+
+    def record_link(self, task: Task, change: Change) -> None:
+        """Count occurrences of a task that runs after others which the end of a run skipped."""
+        for run in change.new_runs:
+            self._record_skip(self.tasks[task_number(task.target)], run, run.due)
+        self._count_rows(len(change.new_runs))
+
+    def add_lane(self, use: LaneUse) -> None:
+        """Count the use of a lane with the limit and the rate that it has in the store; no run is in a template."""
+        if is_lane_template(use.name):
+            return
+        self.lanes.setdefault(use.name, LaneCounts(use.limit)).rate = use.rate
 
     def reserve_rows(self, undisturbed: int) -> None:
         """Reserve rows for runs that the engine does not execute."""
@@ -171,7 +188,7 @@ class RunCounts:
             task.lane_wait = max(task.lane_wait, now - parked)
             for lane in run.lanes:
                 self._lane(lane).longest = max(self._lane(lane).longest, now - parked)
-        elif not entry.waited and entry.kind is EntryKind.NEXT:
+        elif not entry.waited and entry.kind in _FIRST_KINDS:
             # Not delayed by overlap or lane, so the engine had no capacity.
             task.capacity_wait = max(task.capacity_wait, late)
         self.begun.append(Began(now, run.planned, number))

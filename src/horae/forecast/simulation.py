@@ -17,16 +17,18 @@ from ..engine.settings import EngineSettings
 from ..errors import Refusal
 from ..model.accounts.principal import LOCAL
 from ..model.change import Facts
+from ..model.lanes.rate import Rate
 from ..model.page import MAX_PAGE_SIZE
-from ..model.rate import Rate
 from ..model.task import Task
 from ..ports.store import TaskFilter, Terms
+from ..service.runs.lanes import Lanes
 from ..service.tasks.task_request import Duration, TaskRequest
 from ..service.tasks.tasks import Tasks
 from ..version import __version__
 from ..virtual_time import VirtualClock, VirtualLoop
 from .build_report import SimulatedRuns, build_report
-from .recording_store import KIND, RecordingStore, SleepTarget, make_target, task_number
+from .prepared_tasks import linked_request, prepare_tasks
+from .recording_store import KIND, RecordingStore, SleepTarget, task_number
 from .report import Report
 from .request import Candidate, ForecastRequest, check_limits, read_span, read_takes
 from .run_counts import RunCounts
@@ -60,6 +62,7 @@ def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
 ) -> Report:
     """Report what these tasks would do until `start` + `span` if they were created at `start` and every run succeeded.
 
+    Gates are open, nodes with the required labels exist, and nothing is sent to people; the report says so.
     `zone` is the default of the tasks and the zone of the report's days. `lanes` are limits by name, `rates` the rates
     of such lanes as have one, `capacity` is the number of concurrent runs of the node. `every_run` executes undisturbed tasks on the engine too: slower, same report.
     `progress` is called with the share done and the instant reached. Uses its own event loop: from a coroutine, call it
@@ -69,8 +72,9 @@ def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
     check_limits(zone, lanes, capacity, most, MOST_ROWS)
     task_requests = tuple(each.request if isinstance(each, Candidate) else each for each in candidates)
     lasting = read_takes(candidates, takes)
+    ids = tuple(each.id if isinstance(each, Candidate) else None for each in candidates)
     request = ForecastRequest(
-        task_requests, lasting, begin, end, zone, dict(lanes), capacity, most, every_run, dict(rates)
+        task_requests, lasting, begin, end, zone, dict(lanes), capacity, most, every_run, dict(rates), ids
     )
     with _captured_errors() as errors:
         finished = _Simulation(request).run(progress or _ignore_progress)
@@ -82,6 +86,8 @@ def forecast(  # noqa: PLR0913 - one request, with everything that it depends on
 class _Simulation:
     def __init__(self, request: ForecastRequest) -> None:
         self._request = request
+        # First, because it refuses requests, and the event loop is not closed before it runs.
+        self._prepared = prepare_tasks(request)
         self._clock = VirtualClock(request.start)
         self._loop = VirtualLoop(self._clock)
         self._stopped = False
@@ -97,20 +103,21 @@ class _Simulation:
             facts = self._loop.run_until_complete(self._facts())
         finally:
             self._close()
-        return SimulatedRuns(self._counts, made, facts, undisturbed, until, complete=not self._stopped)
+        is_complete = not self._stopped
+        return SimulatedRuns(self._counts, made, facts, undisturbed, until, self._prepared, complete=is_complete)
 
     async def _set_up(self) -> tuple[tuple[Task | None, ...], Mapping[int, UndisturbedRuns]]:
-        for name, limit in self._request.lanes.items():
-            await self._store.set_lane(name, limit, rate=self._request.rates.get(name))
+        lanes = Lanes(self._store, self._clock)
+        for name in {**self._request.lanes, **self._request.rates}:
+            await lanes.limit(LOCAL, name, self._request.lanes.get(name), rate=self._request.rates.get(name, "keep"))
         # Seeded: equal requests have equal reports.
         tasks = Tasks(self._store, self._clock, self._request.zone, entropy=_seeded_random("tasks").randbytes)
-        made = tuple(
-            [
-                await _create_task(tasks, number, task_request)
-                for number, task_request in enumerate(self._request.task_requests)
-            ]
+        made = await self._create_tasks(tasks)
+        for use in await self._store.lanes():
+            self._counts.add_lane(use)
+        undisturbed = (
+            {} if self._request.every_run else find_undisturbed(self._request, made, self._prepared.predecessors)
         )
-        undisturbed = {} if self._request.every_run else find_undisturbed(self._request, made)
         for task in (made[number] for number in undisturbed):
             if task is not None:
                 await tasks.delete(LOCAL, task.id)
@@ -127,6 +134,17 @@ class _Simulation:
         )
         await self._engine.start()
         return made, undisturbed
+
+    async def _create_tasks(self, tasks: Tasks) -> tuple[Task | None, ...]:
+        """Create the tasks, each after its predecessors; None for those that never fire, which is a finding."""
+        made: list[Task | None] = [None] * len(self._prepared.tasks)
+        ids: dict[int, str] = {}
+        for number in self._prepared.order:
+            request = linked_request(self._prepared.tasks[number], ids)
+            task = made[number] = None if request is None else await _create_task(tasks, number, request)
+            if task is not None:
+                ids[number] = task.id
+        return tuple(made)
 
     def _settings(self) -> EngineSettings:
         """No heartbeats for a single engine in virtual time; runs are counted, so few are kept."""
@@ -181,7 +199,7 @@ class _Simulation:
 async def _create_task(tasks: Tasks, number: int, task_request: TaskRequest) -> Task | None:
     """Create a task; None if it never fires, which becomes a finding. Other refusals are raised."""
     try:
-        return await tasks.create(LOCAL, task_request._replace(target=make_target(number), key=None))
+        return await tasks.create(LOCAL, task_request)
     except Refusal as refusal:
         if refusal.code == "never_fires":
             return None

@@ -1,13 +1,13 @@
 """Fast path of a forecast: tasks that nothing can delay start when they are due, so no engine is needed.
 
-A task is undisturbed if it has no lane, each run ends before the next one is due, no run is stopped, and the node has
+A task is undisturbed if it has no lane and no successor, each run ends before the next one is due, no run is stopped, and the node has
 capacity for all tasks at once and one more run: without it, the engine decides on an occurrence that overlaps a run only
 when another run has ended. Frequent tasks are most of the work of a forecast, and most of them are undisturbed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
@@ -28,15 +28,22 @@ class UndisturbedRuns(NamedTuple):
     upcoming: datetime | None
 
 
-def find_undisturbed(request: ForecastRequest, made: tuple[Task | None, ...]) -> Mapping[int, UndisturbedRuns]:
-    """Undisturbed tasks by number. Half of the row limit is left to the engine."""
+def find_undisturbed(
+    request: ForecastRequest, made: tuple[Task | None, ...], predecessors: Collection[int] = ()
+) -> Mapping[int, UndisturbedRuns]:
+    """Undisturbed tasks by number. Half of the row limit is left to the engine.
+
+    `predecessors` start other tasks when they end, so the engine executes them.
+    """
     tasks = [task for task in made if task is not None]
     if len(tasks) >= request.capacity or any(task.policies.overlap == "parallel" for task in tasks):
         return {}
     found: dict[int, UndisturbedRuns] = {}
     left = request.most // 2
     for number, task in enumerate(made):
-        if task is None or not _cannot_be_delayed(task, request.takes[number]):
+        if task is None or number in predecessors or request.task_requests[number].past is not None:
+            continue
+        if not _cannot_be_delayed(task, request.takes[number]):
             continue
         planned = _planned(task, request, left)
         if len(planned) > left:

@@ -45,9 +45,26 @@ class Database:
         order = f" ORDER BY {_quote_identifier(newest_by)} DESC" if newest_by else ""
         # Both names are constants of this package, quoted as identifiers; neither comes from a file.
         cursor = self._connection.execute(f"SELECT * FROM {_quote_identifier(table)}{order} LIMIT ?", (limit,))  # noqa: S608
-        names = [column[0] for column in cursor.description]
-        for values in cursor:
-            yield dict(zip(names, values, strict=True))
+        yield from _mappings(cursor)
+
+    def count_of(self, table: str, column: str, value: str) -> int:
+        """Count the rows with this value in a column."""
+        where = f"{_quote_identifier(table)} WHERE {_quote_identifier(column)} = ?"
+        return int(self._connection.execute(f"SELECT count(*) FROM {where}", (value,)).fetchone()[0])  # noqa: S608
+
+    def rows_of(self, table: str, column: str, value: str, newest_by: str, limit: int) -> Iterator[Row]:
+        """Yield the newest rows with this value in a column, newest first."""
+        where = f"{_quote_identifier(table)} WHERE {_quote_identifier(column)} = ?"
+        order = f"ORDER BY {_quote_identifier(newest_by)} DESC, rowid DESC"
+        yield from _mappings(
+            self._connection.execute(f"SELECT * FROM {where} {order} LIMIT ?", (value, limit))  # noqa: S608
+        )
+
+
+def _mappings(cursor: sqlite3.Cursor) -> Iterator[Row]:
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        yield dict(zip(names, values, strict=True))
 
 
 @contextmanager

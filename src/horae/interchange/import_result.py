@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..errors import Refusal
 from ..lifecycle.plan import Draft, build_task
 from ..model.ids import EPOCH
-from ..model.invisible_characters import without_ignorable
 from ..model.limits import PAYLOAD_BYTES, shorten
 from ..model.run import RunState
 from ..model.task import Target, TaskPast
+from ..model.text.invisible_characters import without_ignorable
 from ..schedule import Every, Now, Once, Schedule
 from ..schedule.compat import Note
 from ..service.tasks.task_request import TaskRequest, read_policies
-from .notes import note, refusal_note
+from .notes import refusal_note
 from .refusals import refuse
+
+if TYPE_CHECKING:
+    from .nanoclaw_chats import Conversation
 
 _MAX_NAME_LENGTH: Final = 80
 _MAX_EXCERPT_LENGTH: Final = 200
@@ -35,12 +38,6 @@ class ImportedTask(NamedTuple):
     """Task ids under which it may already be stored: its own, and that of the task it was exported from."""
     gave_up: bool = False
     """Whether the task had given up in its source system: it is then imported as paused."""
-
-
-def pause_unsupported(task: ImportedTask) -> ImportedTask:
-    """The same task, paused, with a note that no node here runs such a target."""
-    notes = (*task.notes, note("not_carried", kind=task.request.target.kind))
-    return task._replace(paused=True, notes=notes)
 
 
 class RejectedItem(NamedTuple):
@@ -86,6 +83,8 @@ class ImportResult(NamedTuple):
     past_runs: tuple[PastRun, ...] = ()
     groups: tuple[AgentGroup, ...] = ()
     notes: tuple[Note, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
+    """Chats of the groups, whose messages are read when they are written."""
 
 
 ImportOutcome: TypeAlias = ImportedTask | RejectedItem

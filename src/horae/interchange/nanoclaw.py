@@ -31,7 +31,7 @@ from .fields import (
     read_required_text,
     refuse_field,
 )
-from .files import read_json
+from .files import read_bytes, read_json
 from .import_result import (
     AgentGroup,
     ImportedTask,
@@ -48,6 +48,7 @@ from .import_result import (
     replace_control_characters,
     target,
 )
+from .nanoclaw_chats import read_conversations
 from .notes import note, refusal_note
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
@@ -142,15 +143,31 @@ def read(path: Path, *, zone: str) -> ImportResult:
             raise refuse("import_no_table", table=_TASKS)
         has_groups = _GROUPS in database.tables
         groups, unclear = read_group_rows(database.rows(_GROUPS) if has_groups else ())
+        if not has_groups:
+            groups, unclear = _read_group_file(path)
         completed: Counter[str] = Counter()
         rows = _open_tasks(database.rows(_TASKS, limit=MAX_TASKS + 1), completed)
-        harvest = collect_outcomes(_read_tasks(rows, zone, {group.folder for group in groups} if has_groups else None))
+        harvest = collect_outcomes(
+            _read_tasks(rows, zone, {group.folder for group in groups} if has_groups or groups else None)
+        )
         past, notes = _read_past_runs(database)
-    if not has_groups:
+        conversations = read_conversations(database, path, groups)
+    if not has_groups and not groups:
         notes.append(note("nanoclaw_groups_elsewhere"))
     if completed:
         notes.append(note("nanoclaw_completed", count=completed.total()))
-    return ImportResult(harvest.tasks, harvest.rejected + unclear, past, groups, tuple(notes))
+    return ImportResult(
+        harvest.tasks, harvest.rejected + unclear, past, groups, tuple(notes), conversations=conversations
+    )
+
+
+def _read_group_file(database: Path) -> tuple[tuple[AgentGroup, ...], tuple[RejectedItem, ...]]:
+    """Read the groups of an older installation, which has them in a file beside the directory of its database."""
+    file = database.parent.parent / "data" / "registered_groups.json"
+    if database.parent.name != "store" or not file.is_file():
+        return (), ()
+    found = read_groups(read_bytes(file))
+    return found.groups, found.rejected
 
 
 def zone_evidence(path: Path) -> ZoneEvidence:

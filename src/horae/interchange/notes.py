@@ -76,11 +76,6 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "'{name}' cannot be the name of an environment variable; the line was ignored.",
         "“{name}”不能作为环境变量名;已略过此行。",
     ),
-    # --- any scheduler -------------------------------------------------------------------------------------------
-    "not_carried": (
-        "Nothing here runs targets of the kind '{kind}', so it is taken over as paused.",
-        "这里没有可以执行“{kind}”类目标的节点,因此以暂停状态接管。",
-    ),
     # --- NanoClaw ------------------------------------------------------------------------------------------------
     "nanoclaw_next_run": (
         "Its next run there was {instant}; here the first one is an interval after the import.",
@@ -121,6 +116,58 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     "nanoclaw_groups_elsewhere": (
         "This file holds no groups; older versions keep them in data/registered_groups.json.",
         "此文件没有群组;旧版本把它们放在 data/registered_groups.json。",
+    ),
+    "nanoclaw_chat_unreachable": (
+        "No channel of Horae reaches the chat {chat}; give the group another one: horae group set {folder} --chat CHANNEL:ID",
+        "Horae 没有能到达聊天 {chat} 的渠道;请为群组指定另一个聊天:horae group set {folder} --chat 渠道:编号",
+    ),
+    "nanoclaw_other_chat": (
+        "It is registered here with the chat {chat}, which stays.",
+        "它在这里已注册,聊天为 {chat},保持不变。",
+    ),
+    "nanoclaw_chat_in_use": (
+        "The stream {stream} has messages of its own already, so those of the file are not taken over.",
+        "消息流 {stream} 已有自己的消息,因此不接管文件中的消息。",
+    ),
+    "nanoclaw_old_messages": (
+        "The newest {most} messages are taken over; older ones are not: {count}.",
+        "接管最新的 {most} 条消息;{count} 条更早的消息不接管。",
+    ),
+    "nanoclaw_bad_messages": (
+        "{count} messages without text, id or time, or too long, are left out.",
+        "{count} 条没有文本、标识或时间或过长的消息已略去。",
+    ),
+    "nanoclaw_session": (
+        "Its session is not taken over at a server: import at the store to keep it.",
+        "通过服务器导入时不接管其会话:请在存储处导入以保留。",
+    ),
+    "nanoclaw_timeout": (
+        "Its time limit {value} is not one that an agent can have here; it gets the default.",
+        "它的时限 {value} 在这里不可用;改用默认值。",
+    ),
+    "nanoclaw_mount": (
+        "The mount {mount} cannot be one here and is left out.",
+        "挂载 {mount} 在这里不可用,已略去。",
+    ),
+    "nanoclaw_config": (
+        "These settings of its container have no counterpart here: {keys}.",
+        "其容器的以下设置在这里没有对应:{keys}。",
+    ),
+    "nanoclaw_files": (
+        "The files of the groups are not copied: import at the store, with a directory for agents in [targets.agent] of horae.toml.",
+        "群组的文件未复制:请在存储处导入,并在 horae.toml 的 [targets.agent] 中指定智能体的目录 directory。",
+    ),
+    "nanoclaw_list_copied": (
+        "The list {source} is copied to {target}.",
+        "列表 {source} 已复制到 {target}。",
+    ),
+    "nanoclaw_list_kept": (
+        "The list {source} is not copied: {target} exists already.",
+        "列表 {source} 未复制:{target} 已存在。",
+    ),
+    "nanoclaw_list_bad": (
+        "The list {source} cannot be used and is not copied: {problem}",
+        "列表 {source} 无法使用,未复制:{problem}",
     ),
     # --- OpenClaw ------------------------------------------------------------------------------------------------
     "openclaw_ignored": (

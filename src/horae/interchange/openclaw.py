@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Final
 
 from ..errors import Refusal
-from ..model.invisible_characters import first_ignorable
 from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shorten
 from ..model.run import RunState
+from ..model.text.invisible_characters import first_ignorable
 from ..schedule import Cron, Every, Once, Schedule
 from ..schedule.canonical import format_moment
 from ..schedule.compat import Note

@@ -19,7 +19,7 @@ from ..model.run import Run, RunState
 from ..model.task import OPEN_STATES, PauseCause, Task, TaskState
 from ..schedule import After
 from ..schedule.after import Link, On
-from .control import pause
+from .control.control import pause
 from .due_backlog import MICROSECOND
 from .event_rows import removed_entry_run, run_event
 

@@ -8,18 +8,20 @@ from typing import Final, assert_never
 from ..model.change import Change, Facts
 from ..model.entry import CLAIMABLE, CONTROL_KINDS, Entry, EntryKind, EntryState
 from ..model.events.event import RUN_CREATION_KINDS
-from ..model.node_labels import has_labels
+from ..model.lanes.node_labels import has_labels
+from ..model.lanes.route import missing_route, place_entry, route_of
 from ..model.outcome import Settlement, TimedOut
+from ..model.policy import Policies
 from ..model.reason import Reason
-from ..model.route import missing_route, place_entry
 from ..model.run import Origin
-from ..model.task import TaskState, past_of
+from ..model.task import Target, TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 from .conclude import conclude
+from .control.resume import end_pause
 from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import run_event, skip_rows
 from .fast_path import fast_claim
-from .idle import request_yields
+from .lanes.idle import request_yields
 from .late_start import skip_late_entries, skip_late_start
 from .occurrence import fire_next_occurrence
 from .overlap import (
@@ -33,7 +35,6 @@ from .overlap import (
     superseded_retries,
     superseded_rows,
 )
-from .resume import end_pause
 from .settle import settle
 from .start import ClaimContext, count_reparks, full_lane, new_run, started_event
 from .start_deadline import is_too_late, with_start_deadline
@@ -237,18 +238,27 @@ def drop_existing_runs(facts: Facts, change: Change, now: datetime) -> Change:
     return conclude(facts, reduced, now)
 
 
+def is_routable(target: Target, policies: Policies, claim: ClaimContext) -> bool:
+    """Return whether the node can run a task that requires nothing but its target, as nearly every task."""
+    routes = claim.routes
+    return not policies.where and policies.gate is None and (routes is None or route_of(target) in routes)
+
+
 def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change | None:
     """Return the change that puts the entry where capable nodes find it; None when this node can run it.
 
     Without the labels of the task, the node leaves the entry in the queue of its route; without its function, it parks it.
     Instants that pass meanwhile fall under the missed policy when a capable node claims it.
     """
-    task, where = facts.task, facts.task.policies.where
-    has_all_labels = not where or claim.labels is None or has_labels(where, claim.labels)
-    if (claim.routes is None and has_all_labels) or entry.kind in CONTROL_KINDS:
+    task, routes, labels = facts.task, claim.routes, claim.labels
+    policies = task.policies
+    where = policies.where
+    if is_routable(task.target, policies, claim):
         return None
-    route = None if claim.routes is None else missing_route(task, claim.routes)
-    if has_all_labels and route is None:
+    route = None if routes is None else missing_route(task, routes)
+    if route is None and (not where or labels is None or has_labels(where, labels)):
+        return None
+    if entry.kind in CONTROL_KINDS:
         return None
     # A manual or chained entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind in (EntryKind.MANUAL, EntryKind.CHAIN)

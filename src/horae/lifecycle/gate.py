@@ -8,17 +8,17 @@ from ..model.change import NOTHING, Change, Facts, combine_decisions
 from ..model.entry import EntryKind, EntryState
 from ..model.events.event import Event, EventKind
 from ..model.gate import MAX_GATE_FAILURES, GateProgress, GateVerdict, gate_wait, state_write
+from ..model.inputs.run_input import RunInput, gate_failures, with_gate
 from ..model.outcome import Outcome, Settlement, Skipped, Succeeded
 from ..model.reason import Reason
 from ..model.run import Run
-from ..model.run_input import RunInput, gate_failures, with_gate
 from ..model.task import PauseCause, TaskState
 from .agenda import retry_entry
 from .conclude import conclude
+from .control.pause import pause_open_task
 from .event_rows import run_event
 from .occurrence import skip_due_backlog
 from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
-from .pause import pause_open_task
 
 
 def is_gate_failure(outcome: Outcome) -> bool:

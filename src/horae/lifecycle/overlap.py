@@ -8,10 +8,10 @@ from typing import Final, assert_never
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, EntryState
+from ..model.inputs.run_input import gate_failures, is_gate_check
 from ..model.origin import AUTOMATIC
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
-from ..model.run_input import gate_failures, is_gate_check
 from .event_rows import run_event, skip_rows
 from .occurrence_end import cancel_waiting_runs, deadline_slots
 

@@ -7,16 +7,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from ..errors import Refusal
 from ..model.change import Change, Facts
 from ..model.events.event import EventKind
-from ..model.field_checks import check_number, check_text, check_visible
 from ..model.ids import EPOCH
-from ..model.lane import OWNER_LANE_PREFIX, check_lane, fill_lane_name
+from ..model.inputs.placeholders import check_placeholders, recognise_template
+from ..model.lanes.lane import OWNER_LANE_PREFIX, check_lane, fill_lane_name
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
-from ..model.placeholders import check_placeholders, recognise_template
 from ..model.policy import MAX_TASK_LANES, Policies
 from ..model.refusals import refuse
 from ..model.task import NEW_TASK_STATUS, Target, Task, TaskPast, TaskStatus, gate_target, past_of
+from ..model.text.field_checks import check_number, check_text, check_visible
 from ..schedule import After, Past, Schedule, first, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import entry_at
 from .due_backlog import MICROSECOND, counts_from_end
@@ -107,10 +108,11 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
     if draft.key is not None:
         check_text("key", draft.key, KEY_CHARACTERS)
     labels = _check_labels(draft.labels)
-    lane, *further_lanes = _read_lanes(draft, dict(labels)) or (None,)
-    policies = draft.policies
-    if policies.lanes != tuple(further_lanes):
-        policies = replace(policies, lanes=tuple(further_lanes))
+    lane, policies = draft.lane, draft.policies
+    if lane is not None or policies.lanes:
+        lane, *further_lanes = _read_lanes(draft, dict(labels))
+        if policies.lanes != tuple(further_lanes):
+            policies = replace(policies, lanes=tuple(further_lanes))
     size = _byte_size("target", draft.target.kind + draft.target.spec)
     if size > TARGET_BYTES:
         raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
@@ -137,14 +139,16 @@ def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
         size = _byte_size("gate", gate.kind + gate.spec)
         if size > TARGET_BYTES:
             raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
-        check_placeholders(recognise_template(task._replace(target=gate, payload="{}")))
+        try:
+            check_placeholders(recognise_template(task._replace(target=gate, payload="{}")))
+        except Refusal as refusal:
+            refusal.facts["gate"] = gate.kind
+            raise
     return task
 
 
 def _read_lanes(draft: Draft, labels: Mapping[str, str]) -> tuple[str, ...]:
     """Return the lanes of the task, each once, with their placeholders filled in."""
-    if draft.lane is None and not draft.policies.lanes:
-        return ()
     given = (*(() if draft.lane is None else (draft.lane,)), *draft.policies.lanes)
     for each in given:
         check_text("lane", each, KEY_CHARACTERS)
@@ -155,7 +159,7 @@ def _read_lanes(draft: Draft, labels: Mapping[str, str]) -> tuple[str, ...]:
             # An owner's quota lane is assigned by Horae, not by name.
             raise refuse("bad_choice", name="lane", value=each, allowed=f"any name without '{OWNER_LANE_PREFIX}'")
     if len(lanes) > MAX_TASK_LANES:
-        raise refuse("too_many_task_lanes", most=MAX_TASK_LANES, number=len(lanes))
+        raise refuse("too_many_task_lanes", most=MAX_TASK_LANES, found=len(lanes))
     return lanes
 
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final
 
 from ..model.change import Change, Facts
+from ..model.inputs.run_input import is_gate_check
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.run_input import is_gate_check
 from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event

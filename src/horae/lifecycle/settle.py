@@ -10,11 +10,11 @@ from ..model.entry import Entry, EntryKind
 from ..model.events.event import Event, EventKind
 from ..model.gate import verdict_json
 from ..model.ids import hash_fraction
+from ..model.inputs.run_input import gate_failures, is_gate_check
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from ..model.policy import MAX_BACKOFF
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.run_input import gate_failures, is_gate_check
 from .agenda import retry_entry
 from .conclude import conclude
 from .event_rows import run_event
@@ -29,14 +29,16 @@ from .gate import (
 )
 from .messages import with_writes
 from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
+from .plans.results import with_result_event
 
 DEADLINE_SLOT: Final = "deadline/"
 _FinalOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
 
 
 def settle(facts: Facts, run: Run, report: Settlement) -> Change:
-    """Settle a run: fast path, else the general rules."""
-    return fast_settlement(facts, run, report) or settle_by_rules(facts, run, report)
+    """Settle a run: fast path, else the general rules; the result of a station has an event of its own."""
+    change = fast_settlement(facts, run, report) or settle_by_rules(facts, run, report)
+    return with_result_event(facts, run, change, report.ended)
 
 
 def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
@@ -60,7 +62,9 @@ def _settle(facts: Facts, run: Run, outcome: Outcome, report: Settlement) -> Cha
     ended = _end_run(run, outcome, report)
     retry_at = _retry_at(facts, run, outcome, report.ended)
     if retry_at is not None:
-        change = _queue_retry(facts, run._replace(input=input_with_verdict(run, report)), ended, retry_at, report.ended)
+        given = run._replace(input=input_with_verdict(run, report))
+        forgiven = int(isinstance(outcome, Skipped))
+        change = _queue_retry(facts, given, ended, retry_at, report.ended, forgiven)
     else:
         poisoned = isinstance(outcome, Failed) and outcome.died_isolated
         change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
@@ -114,6 +118,8 @@ def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> 
             pass
         case TimedOut():
             requested_delay = None
+        case Skipped(again_after=timedelta() as delay):
+            return now + min(max(delay, timedelta(0)), MAX_BACKOFF) if may_retry(facts, run) else None
         case _:
             return None
     policies = facts.task.policies
@@ -126,12 +132,12 @@ def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> 
     return now + policies.retry.wait(run.tries, hash_fraction(run.id))
 
 
-def _queue_retry(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
+def _queue_retry(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime, forgiven: int = 0) -> Change:
     retrying = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
     return Change(
         status=facts.status._replace(last_result=result_summary(ended)),
         updated_runs=(ended,),
-        put=(retry_entry(facts.task, facts.status, run, at),),
+        put=(retry_entry(facts.task, facts.status, run, at, forgiven=forgiven),),
         dropped=deadline_slots(facts, run),
         events=(run_event(ended, now), retrying),
     )

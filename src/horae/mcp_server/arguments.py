@@ -6,16 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..model.invisible_characters import without_ignorable
+from ..model.accounts.principal import Principal
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task
+from ..model.text.invisible_characters import without_ignorable
 from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
 from ..schedule.text.zone_words import resolve_zone
 from ..wire.fields import check_fields
-from ..wire.targets import SHORT_TARGETS
-from ..wire.tasks import after_when, edited_after, parse_link
+from ..wire.tasks.targets import SHORT_TARGETS
+from ..wire.tasks.task import after_when, edited_after, parse_link
 from .call import Arguments, Call
 from .lines import to_single_line
 from .refusals import refuse
@@ -74,8 +75,8 @@ def require(arguments: Arguments, name: str) -> Any:
 
 NANOCLAW_ID: Final = ("task_id",)
 """NanoClaw's name for `id`."""
-NANOCLAW_ARGUMENTS: Final = ("prompt", "schedule_type", "schedule_value", "context_mode")
-"""NanoClaw's names for `do` and `when`, and `context_mode`: how much of a conversation a prompt gets."""
+NANOCLAW_ARGUMENTS: Final = ("prompt", "schedule_type", "schedule_value", "context_mode", "script")
+"""NanoClaw's names for `do`, `when` and `gate`, and `context_mode`: how much of a conversation a prompt gets."""
 _SCHEDULE_FIELDS: Final = ("schedule_type", "schedule_value")
 _CONTEXT_MODES: Final = ("isolated", "group")
 _DEFAULT_NAME_CHARACTERS: Final = 60
@@ -94,6 +95,11 @@ def _one_of(arguments: Arguments, own_name: str, nanoclaw_name: str) -> Any:
     if nanoclaw_name in arguments and not isinstance(value, str):
         raise refuse("bad_do", problem=nanoclaw_name)
     return value
+
+
+def list_reader(call: Call, arguments: Arguments) -> Principal:
+    """Return the principal that reads a list: of system tasks, or of all others."""
+    return call.principal.as_system_reader() if arguments.get("system", False) else call.principal
 
 
 def zone_of(call: Call, arguments: Arguments) -> str | None:
@@ -137,6 +143,14 @@ def work_of(arguments: Arguments) -> dict[str, Any]:
     if mode is not None:
         work["payload"] = {**work.get("payload", {}), "context_mode": mode}
     return work
+
+
+def gate_of(arguments: Arguments) -> dict[str, Any] | None:
+    """Return the gate; a script of NanoClaw is one, whose last line has `wakeAgent` and `data`. Empty: none."""
+    given = _one_of(arguments, "gate", "script")
+    if "script" not in arguments or not given:
+        return given or None
+    return {"command": {"argv": ["bash", "-c", given]}, "timeout": "PT30S", "state": False}
 
 
 def _context_mode(arguments: Arguments) -> str | None:

@@ -34,7 +34,7 @@ AFTER: Final[Schema] = {
 MODE: Final[Schema] = {"enum": list(MODE_CHOICES), "description": "With after: any of them, or all."}
 ZONE: Final[Schema] = {
     "type": "string",
-    "description": "Zone of the person you work for, such as Europe/Berlin. Default: the owner's; whoami tells it.",
+    "description": "Zone of the person: Europe/Berlin. Default: the owner's (whoami).",
 }
 DO: Final[Schema] = {
     "type": ["string", "object"],
@@ -47,11 +47,11 @@ DO: Final[Schema] = {
 NAME: Final[Schema] = {"type": "string", "description": "A short name."}
 IF_LATE: Final[Schema] = {
     "type": "string",
-    "description": 'What if it could not run in time: "skip", "latest", "all", "merge", "latest within 1h".',
+    "description": 'If it could not run in time: "skip", "latest", "all", "merge", "latest within 1h".',
 }
 START_WITHIN: Final[Schema] = {
     "type": "string",
-    "description": 'Skip it if it would start later than that: "10m"; "never": no limit.',
+    "description": 'Skip a start later than this: "10m"; "never": no limit.',
 }
 GATE: Final[Schema] = {
     "type": "object",
@@ -62,9 +62,14 @@ NOTIFY: Final[Schema] = {
     "description": 'Tell people: {"to": ["ops"]}; {}: none.',
 }
 WHERE: Final[Schema] = {"type": "object", "description": 'Labels of its node: {"gpu": "a100"}.'}
+LANE: Final[Schema] = {"type": "string", "description": 'Lane that bounds its runs; "": none.'}
+LANES: Final[Schema] = {"type": "array", "items": TEXT, "description": "Further lanes; []: none."}
+SYSTEM: Final[Schema] = {"type": "boolean", "description": "System tasks instead."}
+CHAIN: Final[Schema] = {"type": "boolean", "description": "With its chain."}
 DRY_RUN: Final[Schema] = {"type": "boolean", "description": "Only say what it would mean; write nothing."}
 CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the answer before."}
-STREAM: Final[Schema] = {"type": "string", "description": "Name of the stream: chat:12."}
+STREAM: Final[Schema] = {"type": "string", "description": "Stream, such as chat:12."}
+GROUP: Final[Schema] = {"type": "string", "description": "Or a group's folder."}
 LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many at most (20)."}
 
 
@@ -117,6 +122,8 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             start_within=START_WITHIN,
             gate=GATE,
             where=WHERE,
+            lane=LANE,
+            lanes=LANES,
             notify=NOTIFY,
             key={"type": "string", "description": "Your own name for it: makes this call safe to repeat."},
             dry_run=DRY_RUN,
@@ -142,10 +149,11 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
         _input_schema(
             q={
                 "type": "string",
-                "description": "Words in the name; state:paused,failed -state:active kind:http label:team=ops.",
+                "description": "Words in the name; state:paused,failed kind:http label:team=ops.",
             },
             limit=LIMIT,
             cursor=CURSOR,
+            system=SYSTEM,
         ),
         object_of(tasks=list_of(ROW), next_cursor=nullable(TEXT)),
         _read_only("List tasks"),
@@ -153,7 +161,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     "get_task": ToolEntry(
         read_tools.get_task,
         "One task in full: what it means, when it runs next, its state.",
-        _input_schema(("id",), id=ID),
+        _input_schema(("id",), id=ID, chain=CHAIN),
         object_of(task=TASK, review=list_of(TEXT), **RECEIPT),
         _read_only("Look at a task"),
         NANOCLAW_ID,
@@ -201,6 +209,8 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             start_within=START_WITHIN,
             gate=GATE,
             where=WHERE,
+            lane=LANE,
+            lanes=LANES,
             notify=NOTIFY,
             version={"type": "integer", "minimum": 1, "maximum": 2**53, "description": "Only if it still has this."},
             dry_run=DRY_RUN,
@@ -252,7 +262,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     ),
     "cancel_task": ToolEntry(
         control_tools.cancel_task,
-        "End a task for good. Its history stays; it cannot be resumed, only made again.",
+        "End a task for good; its history stays. It cannot be resumed.",
         _input_schema(("id",), id=ID),
         object_of(task=TASK),
         _changing("Cancel a task", again=True, destroys=True),
@@ -281,12 +291,13 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     ),
     "list_runs": ToolEntry(
         run_tools.list_runs,
-        "List runs, newest first: also those that were skipped, each with its reason.",
+        "List runs, newest first, also skipped ones with the reason.",
         _input_schema(
             task={"type": "string", "description": "Only of this task: its id, name or key."},
             state={"type": "string", "description": "failed; or several: failed,timed_out,lost."},
             limit=LIMIT,
             cursor=CURSOR,
+            system=SYSTEM,
         ),
         object_of(runs=list_of(RUN), next_cursor=nullable(TEXT)),
         _read_only("List runs"),
@@ -298,14 +309,14 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             ("id",),
             id={"type": "string", "description": "The id of the run."},
             log_tail={"type": "integer", "minimum": 0, "maximum": 100, "description": "So many last lines (0)."},
+            chain=CHAIN,
         ),
         object_of(run=RUN, lines=list_of(LINE)),
         _read_only("Look at a run"),
     ),
     "preview_schedule": ToolEntry(
         task_tools.preview_schedule,
-        "What a schedule means and its next five times, without making anything. Where it could be meant in more than "
-        "one way, choices lists them.",
+        "What a schedule means and its next five times; makes nothing. Where it is ambiguous, choices lists the readings.",
         _input_schema(("when",), when=WHEN, zone=ZONE),
         object_of(
             means=nullable(TEXT),
@@ -319,23 +330,24 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     ),
     "send_message": ToolEntry(
         message_tools.send_message,
-        "Append a message to a stream, such as a chat.",
+        "Append a message to a stream, or send it to a chat.",
         _input_schema(
-            ("stream", "text"),
+            ("text",),
             stream=STREAM,
-            text={"type": "string", "description": "Up to 64 kB."},
-            id={"type": "string", "description": "Your own id: sending it again appends nothing."},
+            group=GROUP,
+            text={"type": "string", "description": "To 64 kB."},
+            id={"type": "string", "description": "Your id: again, it sends nothing."},
         ),
-        object_of(stream=TEXT, number=INTEGER),
+        object_of(stream=TEXT, number=INTEGER, delivery=nullable(TEXT)),
         _changing("Send a message", again=False),
     ),
     "read_messages": ToolEntry(
         message_tools.read_messages,
-        "Read messages of a stream, oldest first. Reading marks nothing as handled.",
+        "Read messages of a stream, oldest first; marks none handled.",
         _input_schema(
-            ("stream",),
             stream=STREAM,
-            after={"type": "integer", "minimum": 0, "description": "Only messages with a higher number."},
+            group=GROUP,
+            after={"type": "integer", "minimum": 0, "description": "Only higher numbers."},
             limit=LIMIT,
         ),
         object_of(
@@ -348,6 +360,13 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
             next_after=nullable(INTEGER),
         ),
         _read_only("Read messages"),
+    ),
+    "list_groups": ToolEntry(
+        message_tools.list_groups,
+        "List chat groups with an agent, and their streams.",
+        _input_schema(cursor=CURSOR),
+        object_of(groups=list_of(OBJECT), next_cursor=nullable(TEXT)),
+        _read_only("List groups"),
     ),
     "whoami": ToolEntry(
         read_tools.whoami,
@@ -375,8 +394,8 @@ def list_tools() -> list[Listed]:
     """Return the tools in the protocol's form."""
     return [
         Listed(
+            # The annotations have the title: the list of tools is part of every prompt, and stays short.
             name=name,
-            title=entry.annotations.title,
             description=entry.description,
             input_schema=entry.input_schema,
             output_schema=entry.output_schema,

@@ -12,9 +12,9 @@ from ..model.run import Run
 from ..model.task import TaskState
 from ..service.query.instants import parse_future_instant
 from ..service.tasks.drafts import suggest_key
-from ..wire.run_inputs import either_input
 from ..wire.runs import run_json
-from ..wire.tasks import task_json
+from ..wire.tasks.run_inputs import either_input
+from ..wire.tasks.task import task_json
 from .arguments import id_of
 from .call import Arguments, Call, ToolResult
 from .lines import shorten_line

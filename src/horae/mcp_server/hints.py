@@ -173,6 +173,12 @@ HINTS: Final[dict[str, Hint]] = {
             "节点有空位时它会启动;可用 id {task} 调用 explain_task 查看缺少什么。",
         ),
     ),
+    "gate_check_requested": Hint(
+        Message(
+            "Its verdict will be the result of that run; explain_task with id {task} says what is missing.",
+            "结论将是该运行的结果;可用 id {task} 调用 explain_task 查看缺少什么。",
+        ),
+    ),
     "run_waiting": Hint(
         Message(
             "It appears when a node starts it: explain_task with id {task} says what is missing.",
@@ -274,6 +280,12 @@ HINTS: Final[dict[str, Hint]] = {
             "Ask the owner to make a new token first: horae token make {agent} --agent {agent} --owner {owner}; then: horae agent restart {agent} --owner {owner}",
             "请所有者先创建新令牌:horae token make {agent} --agent {agent} --owner {owner};然后:horae agent restart {agent} --owner {owner}",
         ),
+    ),
+    "agents_stopped": Hint(
+        Message(
+            "Do not try again. Ask the owner whether an admin may let agents go on: horae agent restart --all",
+            "请不要重试。请询问所有者,管理员是否可以恢复智能体:horae agent restart --all",
+        )
     ),
     "agent_stopped": Hint(
         Message(

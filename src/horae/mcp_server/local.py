@@ -11,7 +11,7 @@ from mcp.server.stdio import stdio_server
 from ..choices import Language
 from ..model.accounts.account import AGENT_CHARACTERS, is_agent_name
 from ..model.accounts.principal import AGENT_QUOTAS, LOCAL, LOCAL_OWNER, SCOPES_OF, Principal, Role
-from ..model.lane import agent_lane
+from ..model.lanes.lane import agent_lane
 from ..service.accounts.refusals import refuse
 from ..service.runs.lanes import MAX_LANE_LIMIT
 from .call import ToolContext

@@ -10,16 +10,17 @@ from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import OPEN_STATES, PauseCause, TaskState
 from ..ports.store import TaskFilter
+from ..schedule import After, to_json
 from ..schedule.durations import format_iso_duration
 from ..service.accounts.approval_policy import rejection_of
 from ..service.query.filters import narrow_task_filter
 from ..service.runs.explanations import OccurrenceExplanation
 from ..state_names import state_name
 from ..wire.instants import local, utc
-from ..wire.review import review_of
 from ..wire.runs import why_json
-from ..wire.tasks import next_due, task_json
-from .arguments import id_of, zone_of
+from ..wire.tasks.review import review_of
+from ..wire.tasks.task import next_due, task_json
+from .arguments import id_of, list_reader, zone_of
 from .call import Arguments, Call, ToolResult
 from .lines import join_rows, shorten_line
 from .messages import (
@@ -53,7 +54,7 @@ async def list_tasks(call: Call, arguments: Arguments) -> ToolResult:
     """List tasks in the order of their creation, one row each."""
     task_filter = narrow_task_filter(TaskFilter(), arguments.get("q", ""))
     page = await call.service.tasks.page(
-        call.principal, task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
+        list_reader(call, arguments), task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
     )
     names = await predecessor_names(call, *(each.task for each in page.items))
     rows = [task_row(call, each, next_due(each), names) for each in page.items]
@@ -93,6 +94,7 @@ async def get_task(call: Call, arguments: Arguments) -> ToolResult:
         "task": task_json(facts, call.language, last, names=names, now=call.clock.now()),
         "review": review,
         **receipt.to_json(call),
+        **(await _chain_of(call, facts) if arguments.get("chain") else {}),
     }
     state = state_name(facts.status.state.value, call.language)
     line = receipt.render(
@@ -104,6 +106,19 @@ async def get_task(call: Call, arguments: Arguments) -> ToolResult:
         last=_last_run_line(call, last, facts) + _rejection_line(call, facts),
     )
     return ToolResult(data, line)
+
+
+async def _chain_of(call: Call, facts: Facts) -> dict[str, Any]:
+    """Return the tasks that a task descends from, itself, and those that descend from it, one row each."""
+    chain = await call.service.tasks.chain(call.principal, facts.task.id)
+    names = await predecessor_names(call, *(each.task for each in chain.tasks))
+    rows = [task_row(call, each, next_due(each), names) | {"after": _links_of(each)} for each in chain.tasks]
+    return {"chain": {"tasks": rows, "cut": chain.cut}}
+
+
+def _links_of(facts: Facts) -> dict[str, Any] | None:
+    schedule = facts.task.schedule
+    return to_json(schedule) if isinstance(schedule, After) else None
 
 
 def _rejection_line(call: Call, facts: Facts) -> str:

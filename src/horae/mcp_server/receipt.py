@@ -24,11 +24,11 @@ from ..schedule.warnings import ScheduleWarning
 from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import needs_zone
-from ..service.tasks.functions import start_command
+from ..service.tasks.functions.functions import start_command
 from ..service.tasks.quotas import used_up_advisories
 from ..state_names import state_name
 from ..wire.instants import local, utc
-from ..wire.review import review_of
+from ..wire.tasks.review import review_of
 from .call import Arguments, Call
 from .lines import shorten_line, to_single_line
 from .messages import (

@@ -13,8 +13,8 @@ from ..ports.store import RunFilter
 from ..service.query.refusals import refuse
 from ..state_names import state_name
 from ..targets.run_errors import localized_error
-from ..wire.runs import line_json, result_of, run_json
-from .arguments import require
+from ..wire.runs import chain_json, line_json, result_of, run_json, usage_json
+from .arguments import list_reader, require
 from .call import Arguments, Call, ToolResult
 from .lines import join_rows, shorten_line
 from .messages import (
@@ -47,7 +47,7 @@ async def list_runs(call: Call, arguments: Arguments) -> ToolResult:
     )
     run_filter = RunFilter(task_id=None if task is None else task.id, states=_states(arguments.get("state")))
     page = await call.service.runs.page(
-        call.principal, run_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
+        list_reader(call, arguments), run_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
     )
     zone = list_zone(call)
     one_per_task = {each.task_id: each for each in page.items}
@@ -98,10 +98,13 @@ async def get_run(call: Call, arguments: Arguments) -> ToolResult:
     run = await call.service.runs.get(call.principal, require(arguments, "id"))
     name, zone = await _task_name_and_zone(call, run)
     lines = await _log_tail(call, run, arguments["log_tail"]) if arguments.get("log_tail") else ()
+    usage = usage_json(await call.service.runs.usage(call.principal, run.id))
     data = {
-        "run": run_json(run, name, zone, call.language),
+        "run": run_json(run, name, zone, call.language) | {"usage": usage},
         "lines": [{**line_json(each), "text": shorten(each.line.text, _LINE_CHARACTERS)} for each in lines],
     }
+    if arguments.get("chain"):
+        data["chain"] = chain_json(await call.service.runs.chain(call.principal, run.id))
     log_note = LINES.in_language(call.language, number=len(lines)) if lines else ""
     return ToolResult(data, run_line(call, run, name or run.task_id) + log_note)
 

@@ -18,12 +18,12 @@ from ..schedule.describe import describe_schedule
 from ..schedule.text import parse_text
 from ..schedule.text.request import parse_when
 from ..service.tasks.edits import EditResult
-from ..service.tasks.functions import ResolvedRequest, function_of
+from ..service.tasks.functions.functions import ResolvedRequest, function_of
 from ..service.tasks.task_request import NEVER, TaskRequest, read_when
 from ..wire.instants import local, utc
-from ..wire.targets import target_from_shorthand
-from ..wire.tasks import definition_json, read_edits, read_task, task_json
-from .arguments import default_name, edited_when_of, id_of, require, when_of, work_of, zone_of
+from ..wire.tasks.targets import target_from_shorthand
+from ..wire.tasks.task import definition_json, read_edits, read_task, task_json
+from .arguments import default_name, edited_when_of, gate_of, id_of, require, when_of, work_of, zone_of
 from .call import Arguments, Call, ToolResult
 from .elicitation import choices_of
 from .lines import join_rows, shorten_line
@@ -80,6 +80,8 @@ async def _resolve_request(call: Call, arguments: Arguments) -> tuple[ResolvedRe
     }
     if "key" in arguments:
         definition["key"] = arguments["key"]
+    if "lane" in arguments:
+        definition["lane"] = arguments["lane"] or None
     if policies := _policies(arguments):
         definition["policies"] = policies
     require_zone(call, read_when(when, zone, call.clock.now()))
@@ -95,10 +97,12 @@ def _policies(arguments: Arguments) -> dict[str, Any]:
         policies["missed"] = arguments["if_late"]
     if "start_within" in arguments:
         policies["start_within"] = None if arguments["start_within"] == NEVER else arguments["start_within"]
-    if "gate" in arguments:
-        policies["gate"] = arguments["gate"] or None
+    if "gate" in arguments or "script" in arguments:
+        policies["gate"] = gate_of(arguments)
     if "where" in arguments:
         policies["where"] = arguments["where"]
+    if "lanes" in arguments:
+        policies["lanes"] = arguments["lanes"]
     if "notify" in arguments:
         policies["notify"] = arguments["notify"] or None
     return policies
@@ -203,11 +207,14 @@ def _edit_fields(call: Call, arguments: Arguments, task: Task) -> tuple[dict[str
         fields["zone"] = zone_of(call, arguments)
     if "name" in arguments:
         fields["name"] = arguments["name"]
+    if "lane" in arguments:
+        fields["lane"] = arguments["lane"] or None
     if policies := _policies(arguments):
         fields["policies"] = policies
     if not fields:
         raise refuse_task(
-            "missing_field", name="when / after / do / name / zone / if_late / start_within / gate / where / notify"
+            "missing_field",
+            name="when / after / do / name / zone / if_late / start_within / gate / where / lane / lanes / notify",
         )
     return fields, notes
 

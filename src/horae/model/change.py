@@ -6,13 +6,14 @@ A store loads the facts of a task and applies the change, in one transaction, wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .chain_row import ChainRow
 from .entry import Entry
 from .events.event import Event
-from .idle import IdleRun
-from .lane import LaneUse
+from .lanes.idle import IdleRun
+from .lanes.lane import LaneUse
 from .messages import DEFAULT_QUOTA, CursorMove, NewMessage, StreamQuota
 from .outcome import Settlement
 from .reason import Reason
@@ -149,6 +150,28 @@ class OrdinarySuccess(_Tagged):
     """
 
     __slots__ = ()
+
+
+class Start(NamedTuple):
+    """What differs between the ordinary starts of one class: with the task, it says all that an `OrdinaryStart` says."""
+
+    run: Run
+    status: TaskStatus
+    following: Entry | None
+    """The entry of the next occurrence; None: the agenda of the task is empty now."""
+
+
+class Success(NamedTuple):
+    """What an ordinary success says besides its run: an `OrdinarySuccess` without the values that follow from these."""
+
+    started: datetime | None
+    ended: datetime
+    result: str | None
+    status: TaskStatus
+
+
+TAGS: Final = frozenset({OrdinaryStart, LanedStart, OrdinarySuccess})
+"""A change of one of these types has no consequences for other tasks, and nothing attached."""
 
 
 NOTHING: Final = Change()

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from .accounts.system_owner import EVERY_OWNER, EVERY_SYSTEM_OWNER, is_system_owner
 from .change import Change
-from .lane import agent_of_lane
+from .lanes.lane import agent_of_lane
 from .run import LIVE_STATES, Run, RunState
 from .task import TaskState, TaskStatus
 

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .ids import to_microseconds
+from .inputs.run_input import RunInput
 from .origin import ChainPlace
 from .run import Origin, Span
-from .run_input import RunInput
 
 
 class EntryKind(StrEnum):

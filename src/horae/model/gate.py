@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from .field_checks import check_choice, check_duration, check_flag, check_type
 from .limits import NOTE_CHARACTERS, RESULT_BYTES, to_storable
 from .record import Record, RecordWrite
+from .text.field_checks import check_choice, check_duration, check_flag, check_type
 
 GateKind: TypeAlias = Literal["command", "http", "function"]
 GATE_KINDS: Final[tuple[GateKind, ...]] = ("command", "http", "function")

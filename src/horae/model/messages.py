@@ -6,9 +6,9 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from .field_checks import check_number, check_text
 from .message_refusals import refuse
 from .record import RecordWrite
+from .text.field_checks import check_number, check_text
 
 TEXT_BYTES: Final = 64 * 1024
 REFERENCE_BYTES: Final = 16 * 1024

@@ -18,7 +18,7 @@ class Origin(StrEnum):
 
 
 AUTOMATIC: Final = frozenset({Origin.SCHEDULED, Origin.CHAIN})
-"""Origins of occurrences that nobody requested one by one."""
+"""Origins of occurrences that no caller requested one by one."""
 
 
 class RootOccurrence(NamedTuple):

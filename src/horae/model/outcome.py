@@ -37,6 +37,8 @@ class Cancelled(NamedTuple):
 class Skipped(NamedTuple):
     note: str = ""
     reason: Reason = Reason.SKIPPED_BY_TARGET
+    again_after: timedelta | None = None
+    """The occurrence is tried again after this time, and no attempt is used up; None: it has ended."""
 
 
 class Waiting(NamedTuple):

@@ -12,6 +12,9 @@ from .record import Record, RecordWrite
 from .run import Run
 from .task import Pause, PauseCause
 
+AGENT_STOPPED_NOTE: Final = "its agent was stopped"
+GROUP_STOPPED_NOTE: Final = "the agent of its group was stopped"
+ALL_STOPPED_NOTE: Final = "all agents were stopped"
 _CHINESE: Final[dict[PauseCause, tuple[tuple[re.Pattern[str], str], ...]]] = {
     PauseCause.ORPHANED: (
         (re.compile("no function of this name is declared any more"), "已没有声明同名的函数"),
@@ -21,7 +24,11 @@ _CHINESE: Final[dict[PauseCause, tuple[tuple[re.Pattern[str], str], ...]]] = {
     PauseCause.AWAITING_APPROVAL: (
         (re.compile("an agent made it: (?:a person|somebody) must approve it first"), "由智能体创建，须先获批准"),
     ),
-    PauseCause.AGENT_STOPPED: ((re.compile("its agent was stopped"), "其智能体已被停止"),),
+    PauseCause.AGENT_STOPPED: (
+        (re.compile(AGENT_STOPPED_NOTE), "其智能体已被停止"),
+        (re.compile(GROUP_STOPPED_NOTE), "其群组的智能体已被停止"),
+        (re.compile(ALL_STOPPED_NOTE), "所有智能体已被停止"),
+    ),
     PauseCause.PREDECESSOR_DELETED: ((re.compile("predecessor deleted: (.+)", re.DOTALL), r"前置任务已删除：\1"),),
     PauseCause.OWNER_REVOKED: ((re.compile("owner_revoked"), "其令牌已被撤销"),),
 }

@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
-from .field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
 from .gate import Gate
-from .node_labels import LabelPairs, check_where
+from .lanes.node_labels import LabelPairs, check_where
 from .refusals import refuse
+from .text.field_checks import check_choice, check_duration, check_flag, check_number, check_text, check_type
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
 Overlap: TypeAlias = Literal["skip", "queue", "queue_all", "replace", "parallel"]
@@ -32,6 +32,8 @@ MAX_DURATION: Final = timedelta(days=3660)
 MAX_BACKOFF: Final = timedelta(days=30)
 MAX_TIMEOUT: Final = timedelta(days=30)
 MAX_CATCH_UP: Final = 10_000
+UNLIMITED_CATCH_UP: Final = 2**31 - 1
+"""Limit of a plan that catches up everything: a backlog is one entry, however long."""
 MAX_ATTEMPTS: Final = 1_000
 HIGHEST_PRIORITY: Final = 100
 MAX_NOTIFIED: Final = 8
@@ -58,7 +60,8 @@ class Missed:
         check_choice("missed", self.mode, MISSED_MODES)
         if self.within is not None:
             check_duration("within", self.within, MAX_DURATION)
-        check_number("limit", self.limit, 1, MAX_CATCH_UP)
+        if self.limit != UNLIMITED_CATCH_UP:
+            check_number("limit", self.limit, 1, MAX_CATCH_UP)
 
 
 @dataclass(frozen=True, slots=True)

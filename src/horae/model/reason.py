@@ -38,8 +38,26 @@ class Reason(StrEnum):
     GATE_CHECKED = "gate_checked"
     SKIPPED_BY_TARGET = "skipped_by_target"
     AWAITING_APPROVAL = "awaiting_approval"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    AGENT_STOPPED = "agent_stopped"
     PREDECESSOR_SKIPPED = "predecessor_skipped"
+    NO_WORKER = "no_worker"
+    WORKER_LOST = "worker_lost"
 
+
+UNPLANNED_SKIPS: Final = frozenset(
+    {
+        Reason.STALE,
+        Reason.MISSED_SKIPPED,
+        Reason.START_DEADLINE,
+        Reason.QUOTA,
+        Reason.AGENT_QUOTA,
+        Reason.TARGET_UNKNOWN,
+        Reason.TARGET_NOT_ALLOWED,
+        Reason.BUDGET_EXHAUSTED,
+    }
+)
+"""Reasons of skips that no person and no rule about this occurrence has decided: the owner expected it to run."""
 
 SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     Reason.OVERLAP: (
@@ -121,9 +139,25 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "The task waits for the approval of its owner or an admin.",
         "任务正在等待其所有者或管理员批准。",
     ),
+    Reason.BUDGET_EXHAUSTED: (
+        "The budget of its group or task for that day had no room for it.",
+        "其群组或任务当天的预算已不足。",
+    ),
+    Reason.AGENT_STOPPED: (
+        "The agent of its group, or all agents, were stopped.",
+        "其群组的智能体或所有智能体已被停止。",
+    ),
     Reason.PREDECESSOR_SKIPPED: (
         "A task that it runs after did not end as it must.",
         "它所依赖的任务没有按要求结束。",
+    ),
+    Reason.NO_WORKER: (
+        "No worker of its station had joined the node that called it.",
+        "调用站点的节点上没有该站点的工作进程加入。",
+    ),
+    Reason.WORKER_LOST: (
+        "The connection to the worker that executed it was lost.",
+        "与执行它的工作进程的连接已断开。",
     ),
 }
 
@@ -157,7 +191,11 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.GATE_CHECKED: "门控检查",
     Reason.SKIPPED_BY_TARGET: "目标自行跳过",
     Reason.AWAITING_APPROVAL: "等待批准",
+    Reason.BUDGET_EXHAUSTED: "预算用尽",
+    Reason.AGENT_STOPPED: "智能体已停止",
     Reason.PREDECESSOR_SKIPPED: "前置任务未满足",
+    Reason.NO_WORKER: "没有工作进程",
+    Reason.WORKER_LOST: "工作进程断开",
 }
 _ENGLISH_PHRASES: Final[dict[Reason, str]] = {Reason.MISSED_SKIPPED: "missed"}
 """Phrases that are shorter than the reason code with spaces."""

@@ -7,8 +7,6 @@ from typing import Final
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, UnknownStore
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
-TARGET_NOT_SUPPORTED: Final = "target_not_carried"
-
 CATALOGUE: Final = RefusalCatalogue(
     {
         "record_changed": RefusalEntry(
@@ -48,9 +46,9 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "too_many_task_lanes": RefusalEntry(
             InvalidTask,
-            "A task has at most {most} lanes, and these are {number}.",
+            "A task has at most {most} lanes, and these are {found}.",
             "Leave some of them out.",
-            "一个任务最多有 {most} 个通道,这里有 {number} 个。",
+            "一个任务最多有 {most} 个通道,这里有 {found} 个。",
             "请去掉一些通道。",
         ),
         "bad_lane_placeholder": RefusalEntry(
@@ -72,7 +70,28 @@ CATALOGUE: Final = RefusalCatalogue(
             "'{value}' is not the address of a chat.",
             "Write the name of the channel, a colon and the chat's id, at most {most} characters, for example 'telegram:-100123'.",
             "“{value}”不是聊天地址。",
-            "请写频道名称、冒号和聊天编号,最多 {most} 个字符,例如“telegram:-100123”。",
+            "请写渠道名称、冒号和聊天编号,最多 {most} 个字符,例如“telegram:-100123”。",
+        ),
+        "bad_mount": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not a mount.",
+            "Write an absolute path without '..', a colon and the name inside of 1 to 64 of A-Z a-z 0-9 . _ -, and ':rw' if the agent writes there: '/srv/photos:photos:rw'.",
+            "“{value}”不是挂载。",
+            "请写不含“..”的绝对路径、冒号和容器内名称(1 到 64 个字符:A-Z a-z 0-9 . _ -),智能体需要写入时加“:rw”:“/srv/photos:photos:rw”。",
+        ),
+        "mount_name_twice": RefusalEntry(
+            InvalidTask,
+            "Two mounts of a group have the same name.",
+            "Give each mount a name of its own.",
+            "同一群组的两个挂载使用了相同的名称。",
+            "请给每个挂载不同的名称。",
+        ),
+        "bad_budget": RefusalEntry(
+            InvalidTask,
+            "'{value}' is not a budget.",
+            "Write it as tokens=200000/day, cost=2.5/day (US dollars) or runs=50/day; tokens=none removes the limit.",
+            "“{value}”不是预算。",
+            "请写成 tokens=200000/day、cost=2.5/day(美元)或 runs=50/day;tokens=none 表示取消上限。",
         ),
         "bad_quiet_hours": RefusalEntry(
             InvalidTask,
@@ -343,6 +362,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "在其他任务之后运行的任务不能在您自己的事务中添加。",
             "请不带 using 添加。",
         ),
+        "new_lane_in_caller_transaction": RefusalEntry(
+            InvalidTask,
+            "The lane '{lane}' is new and gets its limit and rate from '{template}', which cannot happen within your own transaction.",
+            "Limit it first: app.lane('{lane}', …), or add the task without `using`.",
+            "通道“{lane}”是新的,其上限和速率来自“{template}”,这无法在您自己的事务中完成。",
+            "请先设置该通道:app.lane('{lane}', …),或不带 using 添加任务。",
+        ),
         "bad_when": RefusalEntry(
             InvalidTask,
             "A task cannot be scheduled at a '{value}'.",
@@ -381,9 +407,10 @@ CATALOGUE: Final = RefusalCatalogue(
         "unknown_store": RefusalEntry(
             UnknownStore,
             "'{url}' does not name a store.",
-            "Use 'sqlite:///file.db', 'postgresql://user@host/database', 'mysql://user@host/database' or 'memory://'.",
+            "Use 'sqlite:///file.db', 'postgresql://user@host/database', 'mysql://user@host/database', 'redis://host:6379/0' or "
+            "'memory://'.",
             "“{url}”不是可用的存储地址。",
-            "请使用“sqlite:///文件.db”、“postgresql://用户@主机/数据库”、“mysql://用户@主机/数据库”或“memory://”。",
+            "请使用“sqlite:///文件.db”、“postgresql://用户@主机/数据库”、“mysql://用户@主机/数据库”、“redis://主机:6379/0”或“memory://”。",
         ),
         "unknown_function": RefusalEntry(
             InvalidTask,
@@ -441,6 +468,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "任务已取消,且不可恢复。",
             "请新建任务;若此任务有键,请换一个键。",
         ),
+        "nothing_to_restore": RefusalEntry(
+            Conflict,
+            "The task '{name}' has nothing left to do: its last occurrence passed while it was cancelled.",
+            "Make a new task; the history of this one is at 'horae show {id}'.",
+            "任务“{name}”已没有可执行的内容:最后一次执行时间在取消期间已过。",
+            "请新建任务;可用“horae show {id}”查看其历史。",
+        ),
         "key_of_cancelled": RefusalEntry(
             Conflict,
             "The key '{key}' belongs to the task '{name}' ({id}), which was cancelled, and that is final.",
@@ -482,6 +516,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "It starts when a node has room for it: 'horae why {task}'. Take it back with 'horae stop {id}', or choose another overlap policy.",
             "该任务已有一次运行在等待启动(自 {since} 起):{id}。",
             "节点有空位时它会启动:“horae why {task}”。可用“horae stop {id}”撤回,或选择其他重叠策略。",
+        ),
+        "gate_check_requested": RefusalEntry(
+            Conflict,
+            "A check of the gate was requested already and waits to start since {since}: {id}.",
+            "Its verdict will be the result of that run. It starts when a node has room for it: 'horae why {task}'. Take it back with 'horae stop {id}'.",
+            "该任务已有一次门控检查在等待启动(自 {since} 起):{id}。",
+            "结论将是该运行的结果。节点有空位时它会启动:“horae why {task}”。可用“horae stop {id}”撤回。",
         ),
         "still_running": RefusalEntry(
             Conflict,
@@ -609,13 +650,19 @@ CATALOGUE: Final = RefusalCatalogue(
             "一个任务只有一个目标,不能同时有 {names}。",
             "请只保留其中一个。",
         ),
-        TARGET_NOT_SUPPORTED: RefusalEntry(
-            InvalidTask,
-            "Nothing here can run a target of the kind '{kind}', so the task would wait for ever.",
-            "Use one of the kinds {kinds}; or install a package that offers '{kind}' (its entry point in the group horae.targets) on a "
-            "node and here.",
-            "这里没有可以执行“{kind}”类目标的节点,任务会永远等待。",
-            "请使用以下类型之一:{kinds};或在节点和本机安装提供“{kind}”的软件包(其入口点属于 horae.targets 组)。",
+        "agent_owner": RefusalEntry(
+            NotAllowed,
+            "A task for the agent of the group '{folder}' belongs to the owner '{wanted}', not to '{owner}'.",
+            "Make it as an admin with the owner '{wanted}'.",
+            "群组“{folder}”的代理任务属于所有者“{wanted}”,而不是“{owner}”。",
+            "请以管理员身份,用所有者“{wanted}”创建它。",
+        ),
+        "agent_messages": RefusalEntry(
+            NotAllowed,
+            "Horae alone makes the turn of messages of the group '{folder}'.",
+            "Leave out 'messages', and give a prompt in the payload.",
+            "群组“{folder}”的消息轮次只由 Horae 创建。",
+            "请去掉“messages”,并在 payload 中给出 prompt。",
         ),
         "bad_settings": RefusalEntry(
             InvalidTask,

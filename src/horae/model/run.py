@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from .inputs.run_input import RunInput
 from .origin import ChainPlace, RootOccurrence
 from .origin import Origin as Origin  # noqa: PLC0414 - part of a run
 from .reason import Reason
-from .run_input import RunInput
 
 
 class RunState(StrEnum):

@@ -26,7 +26,8 @@ TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
     # A new schedule reactivates a completed task; an operator resumes a failed one.
     TaskState.COMPLETED: frozenset({TaskState.ACTIVE, TaskState.CANCELLED}),
     TaskState.FAILED: frozenset({TaskState.ACTIVE, TaskState.COMPLETED, TaskState.CANCELLED}),
-    TaskState.CANCELLED: frozenset(),
+    # The undo of a cancel brings the task back.
+    TaskState.CANCELLED: frozenset({TaskState.ACTIVE, TaskState.PAUSED}),
 }
 
 OPEN_STATES: Final = frozenset({TaskState.ACTIVE, TaskState.PAUSED})
@@ -85,7 +86,10 @@ class Task(NamedTuple):
     @property
     def lanes(self) -> tuple[str, ...]:
         """All lanes in which a run of the task takes a slot, besides that of its owner."""
-        return () if self.lane is None else (self.lane, *self.policies.lanes)
+        lane, further = self.lane, self.policies.lanes
+        if lane is None:
+            return ()
+        return (lane, *further) if further else (lane,)
 
 
 class TaskPast(NamedTuple):

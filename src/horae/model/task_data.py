@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .field_checks import check_text
 from .message_refusals import refuse
 from .record import Record, RecordWrite
+from .text.field_checks import check_text
 
 TASK_DATA_KIND: Final = "task_data"
 TASK_DATA_BYTES: Final = 64 * 1024

@@ -99,11 +99,13 @@ async def serve_in_worker(
     if options.api_socket is None:
         yield
         return
+    from ..runtime.agents.channel_webhooks import mounted_webhooks  # noqa: PLC0415
     from ..runtime.api_service import open_api  # noqa: PLC0415 - its libraries are extras
 
     with socket.socket(fileno=os.dup(options.api_socket)) as listener, _inherited_socket(options) as local:
         async with (
             open_api(app.service, app.clock, settings, engine=True, observability=observability) as api,
+            mounted_webhooks(api, settings, app.url),
             serve_app(api, listener, local) as url,
             _registered(settings, api, app.url, (url, local), reports),
         ):
@@ -124,8 +126,9 @@ async def run_api_process(
     options: NodeOptions, settings: Settings, supervisor: SupervisorLink, reports: NodeReports
 ) -> int:
     """Serve the API until SIGTERM or SIGINT, and let open requests end; returns the exit code."""
-    from ..app.gc_tuning import interpreter_tuning  # noqa: PLC0415 - the API's libraries are extras
+    from ..app.garbage_collection import interpreter_tuning  # noqa: PLC0415 - the API's libraries are extras
     from ..observe.metrics_server import EnginePeer  # noqa: PLC0415
+    from ..runtime.agents.channel_webhooks import mounted_webhooks  # noqa: PLC0415
     from ..runtime.api_service import open_api, open_service  # noqa: PLC0415
     from ..runtime.observability import make_observability, make_observer, run_observer  # noqa: PLC0415
 
@@ -134,14 +137,14 @@ async def run_api_process(
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)
     observer = make_observer("api", SystemClock())
-    has_peer = bool(options.metrics_port)
-    peer = EnginePeer(options.metrics_host, options.metrics_port, options.metrics_key) if has_peer else None
-    observability = make_observability(observer, settings, peer)
+    peers = [EnginePeer(*address, options.metrics_key) for address in options.metrics_addresses]
+    observability = make_observability(observer, settings, peers)
     with socket.socket(fileno=options.api_socket) as listener, _inherited_socket(options) as local:
         async with (
             open_service(url, options.zone or "UTC", settings, observer) as (service, clock),
             run_observer(observer, clock),
             open_api(service, clock, settings, engine=options.engine, observability=observability) as app,
+            mounted_webhooks(app, settings, url),
             serve_app(app, listener, local) as address,
             _registered(settings, app, url, (address, local), reports),
         ):

@@ -1,10 +1,10 @@
-"""Opens the socket of a worker's metrics, for Prometheus and for the API process that merges them into its own."""
+"""Opens the sockets of the workers' metrics, for Prometheus and for the process that merges them into its own."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from secrets import token_hex
@@ -28,23 +28,30 @@ _LOOPBACK_OF: Final = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}  # noqa: S104 - the
 def open_metrics_endpoint(
     options: Options, settings: Settings, port: int | None, on_open: Callable[[str], None]
 ) -> Iterator[Options]:
-    """Yield the options with the open socket, if metrics are served; `on_open` gets the URL if a port was chosen.
+    """Yield the options with the open sockets, if metrics are served; `on_open` gets the URL if a port was chosen.
 
-    The supervisor process opens it, so that a restarted worker has the same socket.
+    The supervisor process opens them, so that a restarted worker has the same socket.
     """
-    listener = _open(options, settings, port, on_open)
-    if listener is None:
+    first = _open(options, settings, port, on_open)
+    if first is None:
         yield options
         return
-    with listener:
-        host, number = listener.getsockname()[:2]
+    with ExitStack() as stack:
+        stack.enter_context(first)
+        others = [stack.enter_context(open_listener(DEFAULT_HOST, 0)) for _ in range(1, options.processes)]
+        listeners = (first, *others)
         yield replace(
             options,
-            metrics_socket=listener.fileno(),
-            metrics_host=_LOOPBACK_OF.get(host, host),
-            metrics_port=number,
+            metrics_sockets=tuple(each.fileno() for each in listeners),
+            metrics_addresses=tuple(map(_local_address, listeners)),
             metrics_key=token_hex(16),
         )
+
+
+def _local_address(listener: socket.socket) -> tuple[str, int]:
+    """Return where processes of this machine reach the socket."""
+    host, number = listener.getsockname()[:2]
+    return _LOOPBACK_OF.get(host, host), number
 
 
 def _open(

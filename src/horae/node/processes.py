@@ -1,11 +1,12 @@
-"""Child processes of a node under one supervisor process: the worker with the engine, and the HTTP API."""
+"""Child processes under one supervisor process: one or more workers with an engine, and the HTTP API."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -13,10 +14,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from ..clock import Clock
 from .options import NodeOptions
 from .sd_notify import NotifySocket, ServiceNotifier
-from .supervisor import ChildExit, Supervisor, run_both
+from .supervisor import ChildExit, Supervisor, run_group
 
 ChildKind: TypeAlias = Literal["worker", "api"]
-_STATUS_NAMES: Final[dict[ChildKind, str]] = {"worker": "engine", "api": "API"}
+_ENGINE_NAME: Final = "engine"
+_SERVER_NAME: Final = "API"
 """Names of the children in the status text of the service manager."""
 
 
@@ -32,8 +34,9 @@ def run_supervised(
 ) -> int:
     """Run the children until a stop is requested; returns the exit code. `on_exit`: a child died and will be restarted."""
     manager = NotifySocket.from_environment(os.environ)
-    kinds = _child_kinds(options)
-    notifier = ServiceNotifier(manager, [_STATUS_NAMES[kind] for kind in kinds])
+    workers, server = worker_options(options), _server(options)
+    names = {part.number: _worker_name(part) for part in workers}
+    notifier = ServiceNotifier(manager, [*names.values(), *([] if server is None else [_SERVER_NAME])])
 
     def supervise(kind: ChildKind, part: NodeOptions) -> Supervisor:
         def command(control: int, _restarts: int) -> list[str]:
@@ -45,28 +48,53 @@ def run_supervised(
             child = replace(part, supervised=True, restarts=restarts, began=began, beat_seconds=manager.beat_seconds)
             return child.encode()
 
-        inherited = tuple(
-            each for each in (part.api_socket, part.api_unix_socket, part.metrics_socket) if each is not None
-        )
-        on_status = partial(notifier.on_status, _STATUS_NAMES[kind])
+        sockets = (part.api_socket, part.api_unix_socket, part.metrics_socket if kind == "worker" else None)
+        inherited = tuple(each for each in (*sockets, part.refusal_token) if each is not None)
+        on_status = partial(notifier.on_status, names[part.number] if kind == "worker" else _SERVER_NAME)
         return Supervisor(command, partial(on_exit, kind), clock, encoded, inherited, on_status)
 
     async def run() -> int:
-        if kinds == ("worker",):
-            return await supervise("worker", options).run(options.seconds)
-        server = supervise("api", replace(options, metrics_socket=None))
-        if kinds == ("api",):
-            return await server.run(options.seconds)
-        return await run_both(
-            supervise("worker", replace(options, api_socket=None, api_unix_socket=None)), server, options.seconds
-        )
+        if not workers and server is not None:
+            return await supervise("api", server).run(options.seconds)
+        if len(workers) == 1 and server is None:
+            return await supervise("worker", workers[0]).run(options.seconds)
+        with _refusal_token() as token:
+            engines = [supervise("worker", replace(part, refusal_token=token)) for part in workers]
+            api = None if server is None else supervise("api", replace(server, refusal_token=token))
+            return await run_group(engines, api, options.seconds)
 
     return asyncio.run(run())
 
 
-def _child_kinds(options: NodeOptions) -> tuple[ChildKind, ...]:
+def worker_options(options: NodeOptions) -> list[NodeOptions]:
+    """Return the options of each process with an engine; what a machine has once is in the first one."""
     if not options.engine:
-        return ("api",)
-    if options.api_socket is None or options.serves_api_in_worker:
-        return ("worker",)
-    return "worker", "api"
+        return []
+    has_server = not options.serves_api_in_worker
+    first = replace(options, api_socket=None, api_unix_socket=None) if has_server else options
+    other = replace(options, api_socket=None, api_unix_socket=None, agents=False, stations=False)
+    return [first, *(replace(other, number=number) for number in range(1, options.processes))]
+
+
+def _server(options: NodeOptions) -> NodeOptions | None:
+    """Return the options of the API process; None: there is none."""
+    if options.api_socket is None or (options.engine and options.serves_api_in_worker):
+        return None
+    return replace(options, processes=1)
+
+
+def _worker_name(part: NodeOptions) -> str:
+    return f"{_ENGINE_NAME} {part.number + 1}" if part.processes > 1 else _ENGINE_NAME
+
+
+@contextmanager
+def _refusal_token() -> Iterator[int]:
+    """Yield a pipe with one byte, from which only one child can read it."""
+    reader, writer = os.pipe()
+    try:
+        os.set_blocking(reader, False)
+        os.write(writer, b"1")
+        yield reader
+    finally:
+        os.close(reader)
+        os.close(writer)

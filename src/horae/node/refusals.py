@@ -16,6 +16,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "无法监听 {host} 的端口 {port}:{problem}。",
             "请用 --port 选择其他端口,或用 --no-api 只运行节点。",
         ),
+        "processes_in_memory": RefusalEntry(
+            InvalidTask,
+            "{number} processes cannot share a store in memory: each would have its own.",
+            "Leave out --processes, or choose a store with --store.",
+            "{number} 个进程无法共享内存存储：每个进程都会有自己的一份。",
+            "请去掉 --processes，或用 --store 选择存储。",
+        ),
+        "processes_not_here": RefusalEntry(
+            InvalidTask,
+            "This system cannot run {number} processes under one supervisor.",
+            "Leave out --processes, and start 'horae worker' several times.",
+            "此系统无法在一个监督进程下运行 {number} 个进程。",
+            "请去掉 --processes，并多次启动“horae worker”。",
+        ),
         "not_supervised_here": RefusalEntry(
             InvalidTask,
             "'{value}' is no order for a worker.",

@@ -26,6 +26,14 @@ class ApiReady(NamedTuple):
         return f"ApiReady({self.url!r})"
 
 
+class AgentsReady(NamedTuple):
+    """The node runs agents by this runtime, receives the messages of these channels, and has these groups."""
+
+    runtime: str
+    channels: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
 class NodeReports(Protocol):
     """Callbacks of an API process."""
 
@@ -41,6 +49,9 @@ class NodeReports(Protocol):
 
 class WorkerReports(NodeReports, Protocol):
     """Callbacks of a worker process, in the order of its life."""
+
+    def on_agents(self, agents: AgentsReady) -> None:
+        """The host of agents runs; called before `on_open`, where it was asked for."""
 
     async def on_open(self) -> None:
         """The engine runs; the supervisor does not count the worker as ready before this returns."""

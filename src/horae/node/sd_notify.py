@@ -58,10 +58,18 @@ class ServiceNotifier:
                 self._sent_stopping = True
                 self._manager.send("STOPPING=1", "STATUS=Stopping: what runs may end.")
             return
+        if status == "drained":
+            # Not restarted: the watchdog must not wait for its heartbeats.
+            self._children -= {child}
+            self._send_beat()
+            return
         self._alive.add(child)
         if status == "ready":
             self._ready.add(child)
             self._send_ready()
+        self._send_beat()
+
+    def _send_beat(self) -> None:
         if self._alive >= self._children:
             self._alive.clear()
             if self._manager.beat_seconds is not None:

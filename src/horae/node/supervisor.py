@@ -26,7 +26,7 @@ _SIGNAL_EXIT: Final = 128
 
 Command: TypeAlias = Callable[[int, int], Sequence[str]]
 """Returns the command line of a child, for the file descriptor of its control socket and the number of restarts."""
-ChildStatus: TypeAlias = Literal["ready", "alive", "stopping"]
+ChildStatus: TypeAlias = Literal["ready", "alive", "drained", "stopping"]
 
 
 class ChildExit(NamedTuple):
@@ -93,6 +93,7 @@ class Supervisor:
             if life.was_ready and life.code == STORE_LOST:
                 return life.code
             if life.was_ready and life.code == DRAINED:
+                self._on_status("drained")
                 return 0
             was_ready = was_ready or life.was_ready
             pause = FIRST_PAUSE if restarts == 0 or life.lived >= HEALTHY_AFTER else min(2 * pause, MAX_PAUSE)
@@ -198,18 +199,30 @@ def stop_on_signals(stop: Callable[[signal.Signals], None]) -> None:
         loop.add_signal_handler(signal.SIGHUP, stop, signal.SIGHUP)
 
 
-async def run_both(worker: Supervisor, server: Supervisor, seconds: float | None) -> int:
-    """Run two supervisors: when one ends, the other is stopped; returns the greater exit code."""
+async def run_group(workers: Sequence[Supervisor], server: Supervisor | None, seconds: float | None) -> int:
+    """Run several supervisors until all have ended; returns the greatest exit code.
 
-    def stop(by: signal.Signals) -> None:
-        worker.stop(by)
-        server.stop(by)
+    An error of one stops the others, and so does the end of the API server or of the last worker: a drained worker leaves
+    the rest at work.
+    """
+    group = (*workers, *(() if server is None else (server,)))
+
+    def stop(by: signal.Signals = signal.SIGTERM) -> None:
+        for each in group:
+            each.stop(by)
 
     stop_on_signals(stop)
-    supervisors = (worker, server)
-    tasks = [asyncio.ensure_future(worker.run(seconds, listen=False)), asyncio.ensure_future(server.run(listen=False))]
-    _, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for each, task in zip(supervisors, tasks, strict=True):
-        if task in rest and not each.is_stopping:
-            each.stop()
-    return max(await asyncio.gather(*tasks))
+    tasks = {asyncio.ensure_future(each.run(seconds, listen=False)): each for each in workers}
+    if server is not None:
+        tasks[asyncio.ensure_future(server.run(listen=False))] = server
+    codes: list[int] = []
+    running = set(tasks)
+    while running:
+        ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        codes += [task.result() for task in ended]
+        left = {tasks[task] for task in running}
+        if any(codes) or server not in (None, *left) or left <= {server}:
+            for each in left:
+                if not each.is_stopping:
+                    each.stop()
+    return max(codes)

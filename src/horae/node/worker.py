@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..app import Horae
 from ..engine.settings import EngineSettings
-from ..model.node_labels import check_node_name, parse_node_labels
-from ..observe.metrics_server import Observability
+from ..model.lanes.node_labels import check_node_name, parse_node_labels
+from ..observe.metrics_server import EnginePeer, Observability
 from ..runtime.observability import (
     make_observability,
     make_observer,
@@ -28,10 +28,13 @@ from ..store_retry import restart_on_error
 from .api_server import serve_in_worker
 from .control_socket import BEGUN, SupervisorLink, send_ready
 from .heartbeat import EngineHealth, send_beats
-from .options import NodeOptions
-from .reports import WorkerReports
+from .options import NodeOptions, check_processes
+from .reports import AgentsReady, WorkerReports
 from .store_file import StoreFile, stop_when_lost
 from .supervisor import DRAINED, STORE_LOST
+
+if TYPE_CHECKING:
+    from ..runtime.agents.host import AgentCompanion
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -46,17 +49,24 @@ async def run_worker(
 ) -> int:
     """Run the app until `stop` is set, then stop gracefully; returns the exit code."""
     app.settings = _engine_settings(app.settings, options)
-    observer = make_observer("engine" if options.api_socket is None else "both", app.clock)
-    observability = make_observability(observer, settings)
+    check_processes(options.processes, app.url)
+    observer = make_observer("engine" if options.api_socket is None else "both", app.clock, options.number)
+    observability = make_observability(observer, settings, _other_engines(options))
     app.observe(observer)
     if supervisor is not None:
         app.on_engine_start = partial(supervisor.control.sendall, BEGUN)
+    agents = _host_agents(app, settings) if options.agents else None
+    if options.stations:
+        app.configure_targets({"station": {"enabled": True}})
     async with (
         app,
         _observed(options, app, observability),
         serve_in_worker(options, settings, app, observability, reports),
     ):
         file = StoreFile(app.url)
+        if agents is not None and agents.report is not None:
+            runtime, found = agents.report
+            reports.on_agents(AgentsReady(runtime, *found))
         await reports.on_open()
         if supervisor is not None:
             send_ready(supervisor.control)
@@ -81,6 +91,20 @@ async def run_worker(
     if file.is_lost:
         return STORE_LOST
     return DRAINED if was_drained else 0
+
+
+def _other_engines(options: NodeOptions) -> list[EnginePeer]:
+    """Return the engine processes whose metrics this one shows with its own: the first process shows those of all."""
+    others = options.metrics_addresses[1:] if options.number == 0 else ()
+    return [EnginePeer(*address, options.metrics_key) for address in others]
+
+
+def _host_agents(app: Horae, settings: Settings) -> AgentCompanion:
+    from ..runtime.agents.host import AGENT_SETTINGS, AgentCompanion  # noqa: PLC0415 - few nodes have agents
+
+    companion = AgentCompanion(settings, app.clock)
+    app.accompany(companion, AGENT_SETTINGS)
+    return companion
 
 
 def stop_event(*, force: bool) -> asyncio.Event:
@@ -128,7 +152,10 @@ async def _send_beats(options: NodeOptions, app: Horae, supervisor: SupervisorLi
 def _engine_settings(settings: EngineSettings, options: NodeOptions) -> EngineSettings:
     """Return the app's engine settings with those of the command line in their place."""
     if options.poll is not None:
-        settings = replace(settings, precise=False, poll_interval=timedelta(seconds=options.poll))
+        interval = timedelta(seconds=options.poll)
+        # An occurrence that is later than the poll ceiling counts as missed: no poll may take longer.
+        terms = settings.terms._replace(poll_ceiling=max(settings.terms.poll_ceiling, interval))
+        settings = replace(settings, precise=False, poll_interval=interval, terms=terms)
     if options.batch is not None:
         settings = replace(settings, claim_limit=options.batch)
     if options.concurrency is not None:
@@ -139,6 +166,8 @@ def _engine_settings(settings: EngineSettings, options: NodeOptions) -> EngineSe
         settings = replace(settings, labels=parse_node_labels(options.labels))
     if options.node_name is not None:
         settings = replace(settings, node_name=check_node_name(options.node_name))
+    if options.require_durable:
+        settings = replace(settings, require_durable=True)
     return settings
 
 

@@ -44,7 +44,7 @@ class AppriseNotifier:
         self._places: asyncio.Semaphore | None = None
 
     async def check(self, url: str) -> MessageService:
-        _check_text(url)
+        check_url_text(url)
         if not is_installed():
             raise refuse_task("notify_library_missing")
         answer = await self._ask(url, None)
@@ -115,7 +115,8 @@ async def _run_child(order: bytes) -> bytes:
             await process.wait()
 
 
-def _check_text(url: object) -> None:
+def check_url_text(url: object) -> None:
+    """Refuse a value that is no text of one line."""
     is_url = isinstance(url, str) and len(url) <= MAX_URL_CHARACTERS and url.isprintable() and " " not in url
     if not is_url:
         raise refuse("notify_url_text", most=MAX_URL_CHARACTERS)

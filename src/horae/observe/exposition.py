@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from importlib.util import find_spec
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..clock import Clock
@@ -92,13 +92,16 @@ def check_library() -> None:
         raise refuse("metrics_not_installed")
 
 
-def render_metrics(figures: MetricSet, process: str, readings: Iterable[Reading] = (), engine_text: str = "") -> str:
-    """Render all metrics. `process` is this process's label; `engine_text` is the text that another process rendered."""
+def render_metrics(
+    figures: MetricSet, process: str, readings: Iterable[Reading] = (), engine_texts: Iterable[str] = ()
+) -> str:
+    """Render all metrics. `process` is this process's label; `engine_texts` are the texts that other processes rendered."""
     check_library()
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - an extra
 
     families: dict[str, Family] = {}
-    for family in (*_process_families(figures, process), *_parse(engine_text), *_deployment_families(readings)):
+    others = chain.from_iterable(map(_parse, engine_texts))
+    for family in (*_process_families(figures, process), *others, *_deployment_families(readings)):
         merged = families.setdefault(family.name, family)
         if merged is not family:
             merged.samples.extend(family.samples)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from ..model.run import Origin
+from ..model.stations.cause import Cause
 
 Kind = Literal["counter", "gauge", "histogram"]
 Process = Literal["api", "engine", "both"]
@@ -119,6 +120,13 @@ RATE_LIMITED: Final = Metric(
     process="api",
 )
 EVENT_READERS: Final = Metric("horae_event_readers", "gauge", (), "Streams of events that are open.")
+STATION_REFUSALS: Final = Metric(
+    "horae_station_refusals_total",
+    "counter",
+    ("cause",),
+    "Messages and connections of stations that the socket refused.",
+    initial_labels=tuple((cause.value,) for cause in Cause),
+)
 WEBHOOK_ATTEMPTS: Final = Metric(
     "horae_webhook_attempts_total",
     "counter",
@@ -169,7 +177,7 @@ ENGINE_SCRAPED: Final = Metric(
     "horae_engine_scraped",
     "gauge",
     (),
-    "1 when the separate engine process answered this scrape; absent where there is none.",
+    "1 when every other engine process of the node answered this scrape; absent where there is none.",
     is_deployment_wide=True,
 )
 
@@ -197,6 +205,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         REQUEST_SECONDS,
         RATE_LIMITED,
         EVENT_READERS,
+        STATION_REFUSALS,
         WEBHOOK_ATTEMPTS,
         BUILD_INFO,
     ),

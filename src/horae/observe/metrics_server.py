@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -42,6 +42,8 @@ class MetricsEndpoint:
     authenticate: Authenticate
     policy: Policy = "local"
     key: str = ""
+    engine_peers: tuple[EnginePeer, ...] = ()
+    """Other engine processes of the same supervisor, whose metrics `/metrics` shows too."""
 
 
 class _Request(NamedTuple):
@@ -124,8 +126,10 @@ async def _respond(room: MetricsEndpoint, request: _Request) -> _Response:
 async def _metrics(room: MetricsEndpoint, request: _Request) -> _Response:
     if not has_key(request.headers, room.key):
         await check_access(room.policy, request.peer, request.headers, room.authenticate)
-    is_process_only = request.path == PROCESS_PATH
-    text = room.observer.render_process() if is_process_only else await room.observer.text(room.store)
+    if request.path == PROCESS_PATH:
+        text = room.observer.render_process()
+    else:
+        text = await room.observer.text(room.store, await scrape_engines(room.engine_peers))
     return _Response(200, text, CONTENT_TYPE)
 
 
@@ -157,7 +161,7 @@ def _encode(response: _Response) -> bytes:
 
 
 class EnginePeer(NamedTuple):
-    """The engine process of the same `horae up`: address of its metrics server, and the shared key."""
+    """Another engine process of the same supervisor: address of its metrics server, and the shared key."""
 
     host: str
     port: int
@@ -185,11 +189,16 @@ class EnginePeer(NamedTuple):
         return body.decode() if head.startswith(b"HTTP/1.1 200 ") else ""
 
 
+async def scrape_engines(peers: Sequence[EnginePeer]) -> list[str]:
+    """Scrape the metrics of other engine processes at once; one that does not answer has an empty text."""
+    return await asyncio.gather(*(peer.scrape() for peer in peers))
+
+
 class Observability(NamedTuple):
-    """`engine_peer` is the engine process of the same `horae up`, if it is a separate one."""
+    """`engine_peers` are the other engine processes of the same supervisor."""
 
     observer: Observer
     policy: Policy = "local"
-    engine_peer: EnginePeer | None = None
+    engine_peers: tuple[EnginePeer, ...] = ()
     tolerance: timedelta = TOLERANCE
     grace: timedelta = GRACE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from typing import Final
 
 from ..clock import Clock
@@ -25,8 +26,9 @@ ALWAYS_ONE: Final = 1.0
 
 
 class Observer:
-    def __init__(self, process: Process, clock: Clock, tracing: Tracing | None = None) -> None:
-        self.process = process
+    def __init__(self, process: Process, clock: Clock, tracing: Tracing | None = None, number: int = 0) -> None:
+        """`number` tells engine processes of one supervisor apart: `engine`, `engine-2`, `engine-3`."""
+        self.process = f"{process}-{number + 1}" if number else process
         self.metrics = MetricSet(process)
         self.tracing = tracing
         self._clock = clock
@@ -40,6 +42,10 @@ class Observer:
         return observe_store(store, self.metrics, self._clock, terms)
 
     def target(self, target: Target) -> Target:
+        count_refusals = getattr(target, "count_refusals", None)
+        if count_refusals is not None:
+            refusals = self.metrics.counter(metric_definitions.STATION_REFUSALS)
+            count_refusals(lambda cause: refusals.add((cause,)))
         return ObservedTarget(target, self.tracing)
 
     def count_webhook_attempt(self, is_delivered: bool) -> None:  # noqa: FBT001 - a signal with one word
@@ -49,15 +55,15 @@ class Observer:
         """Render the metrics of this process alone."""
         return render_metrics(self.metrics, self.process)
 
-    async def text(self, store: FullStore, engine_text: str | None = None) -> str:
-        """Render the metrics of this process and of the deployment.
+    async def text(self, store: FullStore, engine_texts: Sequence[str] = ()) -> str:
+        """Render the metrics of this process, of other engine processes, and of the deployment.
 
-        `engine_text` is the text of the engine process; empty: it did not answer; None: there is no separate one.
+        `engine_texts` are the texts of the other processes; empty: it did not answer.
         """
         readings = await read_deployment(store, self._clock)
-        if engine_text is not None:
-            readings = (*readings, Reading(metric_definitions.ENGINE_SCRAPED, float(bool(engine_text))))
-        return render_metrics(self.metrics, self.process, readings, engine_text or "")
+        if engine_texts:
+            readings = (*readings, Reading(metric_definitions.ENGINE_SCRAPED, float(all(engine_texts))))
+        return render_metrics(self.metrics, self.process, readings, engine_texts)
 
 
 class ObservedTarget:

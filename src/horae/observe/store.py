@@ -11,10 +11,23 @@ from typing import Any, Final, TypeVar, cast
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
+from ..lifecycle.batch import ClaimDecision, SettlementDecision
+from ..lifecycle.fast_path import StartClass
+from ..model.change import (
+    Change,
+    ControlDecision,
+    Facts,
+    FireDecision,
+    RunDecision,
+    SettleDecision,
+    Start,
+    Success,
+)
 from ..model.entry import Entry
 from ..model.outcome import Settlement
+from ..model.policy import Policies
 from ..model.run import Run, RunState
+from ..model.task import Target, Task, TaskStatus
 from ..ports.full_store import FullStore
 from ..ports.store import Claim, LeaseRenewal, Node, Terms
 from . import metric_definitions
@@ -25,12 +38,65 @@ _T = TypeVar("_T")
 OPERATIONS: Final = frozenset(
     name for name, each in inspect.getmembers(FullStore, inspect.iscoroutinefunction) if not name.startswith("_")
 )
+_SUCCEEDED: Final = (RunState.SUCCEEDED.value, "")
 _UNTIMED: Final = frozenset({"open", "close"})
 
 
 def observe_store(store: FullStore, figures: MetricSet, clock: Clock, terms: Terms) -> FullStore:
     """Wrap the store; the wrapper behaves like the store itself."""
     return cast(FullStore, _ObservedStore(store, figures, clock, terms))
+
+
+class _ObservedClaim(ClaimDecision):
+    """Records the changes of single decisions; an ordinary start ends nothing, so that nothing of it is recorded."""
+
+    def __init__(self, decide: ClaimDecision, recording: FireDecision, changes: dict[str, Change]) -> None:
+        super().__init__(decide.claim, recording)
+        self._decide_class = decide
+        self._changes = changes
+
+    def start_class(
+        self, owner: str, target: Target, policies: Policies, entry: Entry, token: int
+    ) -> StartClass | None:
+        return self._decide_class.start_class(owner, target, policies, entry, token)
+
+    def start_member(
+        self, found: StartClass, task: Task, status: TaskStatus, planned: datetime, due: datetime
+    ) -> Start | None:
+        start = self._decide_class.start_member(found, task, status, planned, due)
+        if start is not None and self._changes:
+            # A store may decide again after a conflict: the last decision counts.
+            self._changes.pop(task.id, None)
+        return start
+
+
+class _ObservedSettlement(SettlementDecision):
+    """Records the changes of single decisions, and the ordinary successes by run id."""
+
+    def __init__(self, decide: SettlementDecision, recording: SettleDecision, changes: dict[str, Change]) -> None:
+        super().__init__(recording)
+        self._decide_success = decide
+        self._changes = changes
+        self.successes: dict[str, Success] = {}
+
+    def __call__(self, facts: Facts, run: Run, report: Settlement) -> Change:
+        self.successes.pop(run.id, None)
+        return super().__call__(facts, run, report)
+
+    def success(
+        self,
+        task: Task,
+        status: TaskStatus,
+        entries: tuple[Entry, ...],
+        live: tuple[Run, ...],
+        run: Run,
+        report: Settlement,
+    ) -> Success | None:
+        success = self._decide_success.success(task, status, entries, live, run, report)
+        if success is not None:
+            self.successes[run.id] = success
+            self._changes.pop(run.id, None)
+        return success
 
 
 class _ObservedStore:
@@ -54,6 +120,7 @@ class _ObservedStore:
         self._renewed_at: dict[str, float] = {}
         self._claimed: dict[str, Run] = {}
         """Runs with `at_most_once` between their claim and their start, or their end if a gate was closed."""
+        store.observe_links(self._count_ended)
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._store, name)
@@ -108,7 +175,8 @@ class _ObservedStore:
             return change
 
         called = self._steady()
-        claim = await self._timed((name,), claim_with(recording))
+        rule = _ObservedClaim(decide, recording, changes) if isinstance(decide, ClaimDecision) else recording
+        claim = await self._timed((name,), claim_with(rule))
         if claim.runs:
             at = now + timedelta(seconds=self._steady() - called)
             for _, run in claim.runs:
@@ -145,13 +213,16 @@ class _ObservedStore:
             change = changes[run.id] = decide(facts, run, report)
             return change
 
-        stale = await self._timed(("settle",), self._store.settle(batch, recording))
+        rule = _ObservedSettlement(decide, recording, changes) if isinstance(decide, SettlementDecision) else recording
+        stale = await self._timed(("settle",), self._store.settle(batch, rule))
         recorded = self._clock.now()
         for report in batch:
             self._claimed.pop(report.run_id, None)
             if report.run_id not in stale:
                 self._settlement_delay.add((recorded - report.ended).total_seconds())
         self._count_ended(change for run_id, change in changes.items() if run_id not in stale)
+        if isinstance(rule, _ObservedSettlement):
+            self._count_successes(success for run_id, success in rule.successes.items() if run_id not in stale)
         return stale
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
@@ -191,6 +262,13 @@ class _ObservedStore:
                 for run in chain(change.new_runs, change.updated_runs):
                     if not run.live:
                         self._count_end(run)
+
+    def _count_successes(self, successes: Iterable[Success]) -> None:
+        with self._lock:
+            for started, ended, _, _ in successes:
+                self._outcomes.add(_SUCCEEDED)
+                if started is not None:
+                    self._length.add((ended - started).total_seconds())
 
     def _count_end(self, run: Run) -> None:
         reason = "" if run.reason is None else run.reason.value

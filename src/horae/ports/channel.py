@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import Refusal
 from .target import Secrets
 from .text_parts import TextLimit, split_text
+
+_EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC)
+_CLOCK_ERROR: Final = timedelta(minutes=5)
 
 
 class MessageChange(StrEnum):
@@ -170,6 +173,14 @@ class WebhookChannel(Channel, Protocol):
         """Answer one request of the service; its signature is the only authentication."""
 
 
+class KeyedChannel(Channel, Protocol):
+    """A channel whose service drops a repeated text by its key."""
+
+    @property
+    def repetition_window(self) -> timedelta:
+        """Time after the first attempt in which a repetition is dropped."""
+
+
 class ChannelTools(NamedTuple):
     """Dependencies of a channel. `settings` are its table in the settings, `networks` those besides the public ones that an operator allows."""
 
@@ -220,6 +231,15 @@ async def send_text(
         if on_sent is not None:
             await on_sent(delivered)
     return tuple(sent)
+
+
+def credible_instant(sent: datetime, now: datetime) -> datetime:
+    """Return when a message was sent; now, if the given instant cannot be true.
+
+    In XMPP the sender can choose it. One in the future would be the place from which an archive is read after a
+    reconnect, and one at the limits of the calendar exists in no local time of the prompt.
+    """
+    return sent if _EARLIEST <= sent <= now + _CLOCK_ERROR else now
 
 
 def replace_surrogates(text: str) -> str:

@@ -15,7 +15,7 @@ class Line(NamedTuple):
     run_id: str
     at: datetime
     level: str
-    """`debug`, `info`, `warning`, `error`, `output`, or `progress`."""
+    """`debug`, `info`, `warning`, `error`, `output`, `progress`; of an agent also `result` and `tool`."""
     text: str
 
 

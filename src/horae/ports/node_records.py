@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
@@ -90,10 +91,11 @@ class DelayHistogram:
         self.longest = longest
         self.buckets: dict[int, int] = {} if buckets is None else buckets
 
-    def add(self, microseconds: int) -> None:
-        bucket = bucket_of_microseconds(microseconds)
-        self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
-        self.longest = max(self.longest, microseconds)
+    def add(self, numbers: Mapping[int, int], longest: int) -> None:
+        """Add the number of delays of each bucket, the longest of which took `longest`."""
+        for bucket, number in numbers.items():
+            self.buckets[bucket] = self.buckets.get(bucket, 0) + number
+        self.longest = max(self.longest, longest)
 
 
 HistogramsByMinute: TypeAlias = dict[int, dict[str, DelayHistogram]]
@@ -130,15 +132,18 @@ class DelayWindow:
             owners = self._minutes[minute] = {ALL_OWNERS: DelayHistogram()}
             self._drop_outside_window(minute)
         overall = owners[ALL_OWNERS]
+        delays: defaultdict[str, list[int]] = defaultdict(list)
         for owner, at in ended:
+            delays[owner].append((recorded - at) // _MICROSECOND)
+        for owner, found in delays.items():
             # After the clock was set back, a delay would be negative.
-            delay = max(0, (recorded - at) // _MICROSECOND)
-            overall.add(delay)
+            numbers, longest = Counter(map(bucket_of_microseconds, found)), max(0, *found)
+            overall.add(numbers, longest)
             own = owners.get(owner)
             if own is None and len(owners) <= MAX_OWNERS:
                 own = owners[owner] = DelayHistogram()
             if own is not None and own is not overall:
-                own.add(delay)
+                own.add(numbers, longest)
 
     def of(self, owner: str, now: datetime) -> list[DelayHistogram]:
         """Return the histograms of an owner within the window that ends now."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from ..model.events.event import Event
 from ..model.page import Page
 from ..model.record import Record as Record  # noqa: PLC0414 - callers import the record types with the protocol
 from ..model.record import RecordWrite as RecordWrite  # noqa: PLC0414
@@ -23,6 +24,9 @@ class Records(Protocol):
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         """Write all of them in one transaction, or none; False if another writer was faster with any of them."""
+
+    async def write_with_events(self, writings: Sequence[RecordWrite], events: Sequence[Event]) -> bool:
+        """Write records as `write_records` does, and append events to the log in the same transaction."""
 
     async def records(
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False

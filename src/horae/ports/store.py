@@ -17,19 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from ..model.chain_row import ChainRow
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.counts import Counts
 from ..model.events.event import NumberedEvent
-from ..model.idle import YieldReason, YieldRequest
-from ..model.lane import LaneLine, LaneQueue, LaneUse
-from ..model.node_labels import LabelPairs
+from ..model.lanes.idle import YieldReason, YieldRequest
+from ..model.lanes.lane import LaneLine, LaneQueue, LaneUse
+from ..model.lanes.node_labels import LabelPairs
+from ..model.lanes.rate import RateChange
 from ..model.origin import RootOccurrence
 from ..model.outcome import Settlement
 from ..model.page import Page
-from ..model.rate import RateChange
 from ..model.reason import Reason
 from ..model.record import RecordWrite
 from ..model.run import Run, RunState
@@ -53,7 +53,7 @@ class Claim(NamedTuple):
 
 
 class RouteQueue(NamedTuple):
-    """Queue of entries whose task requires labels (`model/route.py`); `due` is the earliest instant in it."""
+    """Queue of entries whose task requires labels (`model/lanes/route.py`); `due` is the earliest instant in it."""
 
     name: str
     due: datetime
@@ -115,6 +115,10 @@ class LeaseRenewal(NamedTuple):
     draining: bool = False
     yield_requests: tuple[YieldRequest, ...] = ()
     """Requests to idle runs of the node; each is repeated until its run has ended or is no longer idle."""
+
+
+LinkObserver: TypeAlias = Callable[[Sequence[Change]], None]
+"""Gets the changes of linked tasks: a store decides them itself, within the transaction of their predecessors."""
 
 
 class Agenda(Protocol):
@@ -193,6 +197,9 @@ class Agenda(Protocol):
     async def next_due(self) -> datetime | None:
         """Return the head of the agenda, without changing anything."""
 
+    def observe_links(self, observer: LinkObserver) -> None:
+        """Call the observer after each commit of this store object that changed tasks which run after others."""
+
 
 class TaskFilter(NamedTuple):
     """Conditions on tasks, all of which must hold. `owner` None matches all owners.
@@ -205,7 +212,7 @@ class TaskFilter(NamedTuple):
     states: frozenset[TaskState] | None = None
     name: str | None = None
     lane: str | None = None
-    """First lane of the task."""
+    """One of the lanes of the task."""
     labels: tuple[tuple[str, str], ...] = ()
     text: str | None = None
     """Substring of the name, ignoring case."""
@@ -251,7 +258,7 @@ class Book(Protocol):
 
     @property
     def kind(self) -> str:
-        """Kind of the store: `memory`, `sqlite`, `postgres` or `mysql`."""
+        """Kind of the store: `memory`, `sqlite`, `postgres`, `mysql` or `redis`."""
 
     @property
     def shares_transactions(self) -> bool:
@@ -350,7 +357,7 @@ class Book(Protocol):
         """
 
     async def lane_line(self, lane: str, limit: int = 10_000) -> LaneLine:
-        """Return up to `limit` entries that wait for a slot of this lane, by priority, then due (`lifecycle/lane_order.py`
+        """Return up to `limit` entries that wait for a slot of this lane, by priority, then due (`lifecycle/lanes/order.py`
         has the order of turns)."""
 
     async def lane_runs(self, lane: str, limit: int = 20) -> tuple[Run, ...]:
@@ -462,6 +469,11 @@ class Terms(NamedTuple):
     @property
     def renewal(self) -> timedelta:
         return self.lease / 4
+
+    @property
+    def solo_renewal(self) -> timedelta:
+        """Interval of a node that holds no run and knows no other node: there is nothing that could be taken over."""
+        return self.lease / 2
 
     @property
     def self_stop(self) -> timedelta:

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..model.accounts.principal import Principal
-from ..model.idle import YieldReason
-from ..model.messages import MessagePage
+from ..model.lanes.idle import YieldReason
+from ..model.messages import RUN_SOURCE, MessagePage
 from ..model.outcome import Outcome
 from ..model.record import RecordWrite
 from ..model.run import Run
@@ -44,6 +44,7 @@ class RunMessages(Protocol):
         sender: str = "",
         id: str | None = None,  # noqa: A002 - the field of a message
         references: Sequence[Any] = (),
+        source: str = RUN_SOURCE,
     ) -> None:
         """Send a message. Without an id it has one of the occurrence: another attempt does not append it again."""
 
@@ -182,6 +183,13 @@ class Closable(Protocol):
 
     async def aclose(self) -> None:
         """Release the resources; every run of this target has ended before."""
+
+
+class Startable(Protocol):
+    """A target that has work to do before its first run, such as a check of its tools, has this method too."""
+
+    async def start(self) -> None:
+        """Prepare; raises a `Refusal` if the target does not work on this node, which then leaves its entries alone."""
 
 
 class Tools(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from ..model.chain_row import ChainRow
 from ..model.change import Facts
 from ..model.events.event import NumberedEvent
+from ..model.lanes.rate import Rate, StartsAt
 from ..model.messages import Message, StreamState
 from ..model.page import Page
-from ..model.rate import Rate, StartsAt
 from ..model.reason import Reason
 from ..model.run import LIVE_STATES, Run, RunState
 from .journal import NumberedLine
@@ -28,12 +28,12 @@ class Part(StrEnum):
     """Parts of a store in the order of their transfer: each depends only on those before it."""
 
     MARKS = "marks"
-    METADATA = "remembered"
+    METADATA = "metadata"
     RECORDS = "records"
     LANES = "lanes"
-    BLOCKED_OWNERS = "barred"
+    BLOCKED_OWNERS = "blocked_owners"
     NODES = "nodes"
-    COUNTERS = "tallies"
+    COUNTERS = "counters"
     TASKS = "tasks"
     CHAINS = "chains"
     RUNS = "runs"

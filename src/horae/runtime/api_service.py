@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 NOTIFY_INTERVAL: Final = 0.005
 """Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""
 _SEAL_INTERVAL: Final = 0.5
-"""Seconds. Audit rows are sealed within one second."""
+"""Seconds. Audit rows of this process are sealed within one second."""
+_IDLE_SEAL_INTERVAL: Final = 5.0
+"""Seconds. The store is asked for rows of other processes, which is a command for each time."""
 _QUOTA_INTERVAL: Final = 60.0
 SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
 """The simple view, beside the routes of the system whose users know it."""
@@ -223,15 +225,24 @@ class ThrottledNotifier:
 
 
 class AuditSealer:
-    """Background loop that seals the audit trail."""
+    """Background loop that seals the audit trail: often while there are new rows, else now and then."""
 
     def __init__(self, service: Service, clock: Clock) -> None:
-        self._service = service
+        self._audit = service.audit
         self._clock = clock
+        self._known_rows = 0
+        self._is_busy_until = self._next_look = float("-inf")
 
     async def step(self) -> float:
-        """Seal once; return the seconds until the next time."""
-        await self._service.audit.seal()
+        """Seal, if there may be rows; return the seconds until the next time."""
+        now = self._clock.steady()
+        if self._audit.rows_made != self._known_rows:
+            # A row is made before the write that holds it, which may take longer than one interval.
+            self._known_rows, self._is_busy_until = self._audit.rows_made, now + _IDLE_SEAL_INTERVAL
+        if now < self._is_busy_until or now >= self._next_look:
+            if await self._audit.seal():
+                self._is_busy_until = now + _IDLE_SEAL_INTERVAL
+            self._next_look = now + _IDLE_SEAL_INTERVAL
         return _SEAL_INTERVAL
 
     async def run(self) -> None:

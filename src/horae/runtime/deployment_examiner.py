@@ -11,21 +11,35 @@ import os
 from collections.abc import Awaitable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from ..clock import Clock
 from ..doctor import messages as words
-from ..doctor.database_checks import check_database_server, check_encryption, refused_store
+from ..doctor.database_checks import (
+    check_database_server,
+    check_encryption,
+    check_features,
+    refused_store,
+    select_durability,
+)
 from ..doctor.machine_checks import (
     ClockReading,
     check_clock,
     check_machine,
     check_python,
+    check_senders,
     check_settings,
     check_unused_settings,
     check_zones,
 )
-from ..doctor.store_checks import StoreFacts, check_content, check_file, check_integrity, check_writes
+from ..doctor.store_checks import (
+    StoreFacts,
+    check_content,
+    check_file,
+    check_integrity,
+    check_model,
+    check_writes,
+)
 from ..encryption.key_location import configured_path, key_path
 from ..engine.settings import EngineSettings
 from ..errors import HoraeError, Refusal, StoreError
@@ -35,12 +49,18 @@ from ..quantities import in_bytes
 from ..service.doctor import SharedResult
 from ..service.service import Service
 from ..settings import DefaultZone, Settings
+from .agents.channel_kinds import known_channels
+from .agents.runtime import AGENT, with_agent_defaults
 from .plain_connection import plain_connection
 from .process_settings import process_zone, read_clock_tolerance
+from .server_features import find_missing_features
 from .store_access import find_access_problem
 from .store_status import ServerStatus, driver_of, library_versions, read_file_status, read_server_status
-from .stores import is_on_server, mask_url, sqlite_path
+from .stores import MYSQL, POSTGRES, is_on_server, mask_url, sqlite_path
 from .unused_settings import find_unused_settings
+
+if TYPE_CHECKING:
+    from ..agents.model_proxy import ProbeResult
 
 T = TypeVar("T")
 _NO_TIME: Final = timedelta(0)
@@ -55,6 +75,8 @@ class Limits(NamedTuple):
     integrity_seconds: float | None = None
     integrity_age: timedelta = _NO_TIME
     """Age up to which the result of an earlier integrity check is shown."""
+    model_age: timedelta = _NO_TIME
+    """Age up to which the answer of the model endpoint is taken for the present one."""
 
 
 UNLIMITED: Final = Limits()
@@ -64,6 +86,7 @@ SERVER_LIMITS: Final = Limits(
     integrity_bytes=100_000_000,
     integrity_seconds=5.0,
     integrity_age=timedelta(minutes=10),
+    model_age=timedelta(minutes=1),
 )
 
 
@@ -108,6 +131,7 @@ class DeploymentExaminer:
         self._machine = SharedResult(self._check_machine, clock)
         self._file = SharedResult(self._survey_open_file, clock)
         self._integrity: SharedResult[Check] | None = None
+        self._model: SharedResult[ProbeResult | None] | None = None
 
     async def examine(self, service: Service) -> tuple[Check, ...]:
         """Make all checks of an open store and of this process."""
@@ -115,6 +139,10 @@ class DeploymentExaminer:
         survey = await self._survey_open_store()
         of_store = [*survey.checks, *await self._check_open_store(service, survey)]
         return await self.assemble(of_store, before)
+
+    async def examine_durability(self) -> tuple[Check, ...]:
+        """Make only the checks of what the server of the store can lose."""
+        return select_durability((await self._survey_server()).checks) if self._is_on_server else ()
 
     async def examine_after(self, survey: StoreSurvey, service: Service) -> list[Check]:
         """Make the checks of a store that was surveyed before it was opened, since opening it may migrate it."""
@@ -147,8 +175,24 @@ class DeploymentExaminer:
         return [check_python(driver_versions(self._deployment.url)), found, *check_unused_settings(unused)]
 
     def _check_rest(self) -> list[Check]:
+        from ..agents.host.sender_file import SenderFile  # noqa: PLC0415 - of agents, which most deployments do not have
+
         folder = Path.cwd() if self._path is None else self._path.parent
-        return [check_zones(self._deployment.zone), *check_machine(folder if self._checks_disk else None)]
+        return [
+            check_zones(self._deployment.zone),
+            *check_machine(folder if self._checks_disk else None),
+            *check_senders(SenderFile(self._sender_list(), log=_log_nothing)),
+        ]
+
+    def _sender_list(self) -> Path | None:
+        """Return the file of the senders that may wake agents; None without agents, or with settings that cannot be read."""
+        from ..agents.settings import read_settings  # noqa: PLC0415 - likewise
+
+        try:
+            table = with_agent_defaults(self._deployment.settings.target(AGENT), self._deployment.url)
+            return read_settings(table).sender_list
+        except Refusal:
+            return None
 
     # --- the store, before it is opened ---------------------------------------------------------------------------------
 
@@ -191,6 +235,7 @@ class DeploymentExaminer:
     async def _survey_server(self) -> StoreSurvey:
         try:
             server = await self._answer_of_store(read_server_status(self._deployment.url, self._clock))
+            missing = await self._answer_of_store(find_missing_features(self._deployment.url, self._clock))
         except StoreError as error:
             return StoreSurvey((self.damaged_store(error),), can_open=False)
         except TimeoutError:
@@ -199,6 +244,8 @@ class DeploymentExaminer:
         if server is None:
             return StoreSurvey()
         checks = [*check_database_server(server, self._clock_tolerance())]
+        if self._deployment.url.startswith((*POSTGRES, *MYSQL)):
+            checks += check_features(missing)
         connection = plain_connection(self._deployment.url, self._deployment.environment)
         if connection is not None:
             checks.append(check_encryption(connection.host, connection.option))
@@ -221,6 +268,7 @@ class DeploymentExaminer:
                 found += await part
             except StoreError as error:
                 failures.append(error)
+        found += await self._check_model(service)
         if failures and not any(each.code == "store" and each.grade == "error" for each in survey.checks):
             found.insert(0, self.damaged_store(failures[0]))
         return found
@@ -235,7 +283,8 @@ class DeploymentExaminer:
         named = self._deployment.settings.value("key_file")
         key = configured_path(named) if self._path is None else key_path(str(self._path), named)
         offset = _NO_TIME if survey.server is None else survey.server.clock_offset
-        return StoreFacts(self._is_on_server, self._path is not None, key, self._clock_tolerance(), offset)
+        channels = frozenset(known_channels(self._deployment.settings))
+        return StoreFacts(self._is_on_server, self._path is not None, key, self._clock_tolerance(), offset, channels)
 
     async def _check_integrity(self, service: Service, size: int) -> list[Check]:
         """Check the whole store, or show the result of the last minutes; a running server does not scan a large one."""
@@ -249,6 +298,26 @@ class DeploymentExaminer:
             return [make_check("integrity", "skipped", words.INTEGRITY_UNDER_WAY)]
         return [found.value._replace(checked_at=found.at)]
 
+    async def _check_model(self, service: Service) -> list[Check]:
+        """Report whether agents can reach their model, where the settings have one."""
+        from ..agents.model_proxy import probe_model  # noqa: PLC0415 - few deployments have agents
+        from ..agents.settings import read_settings  # noqa: PLC0415
+
+        table = self._deployment.settings.target(AGENT)
+        if not table:
+            return []
+
+        async def probe() -> ProbeResult | None:
+            try:
+                return await probe_model(read_settings(table), service.secrets)
+            except HoraeError:
+                # The check of the settings, or the start of the node, reports it.
+                return None
+
+        self._model = self._model or SharedResult(probe, self._clock)
+        found = await self._model.get(self._limits.model_age, None)
+        return [] if found is None or found.value is None else [check_model(found.value)]
+
     def _clock_tolerance(self) -> timedelta:
         default = EngineSettings().clock_tolerance
         try:
@@ -260,6 +329,10 @@ class DeploymentExaminer:
     async def _answer_of_store(self, answer: Awaitable[T]) -> T:
         async with asyncio.timeout(self._limits.store_seconds):
             return await answer
+
+
+def _log_nothing(*_given: object) -> None:
+    """The check reports it."""
 
 
 def watch_writes(service: Service, observer: Observer) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..web.event_format import DIRECT_WRITE
+from ..web.websocket import WEBSOCKET_PATHS
 from .http_server import MAX_HEAD_BYTES
 
 HEAD_TIMEOUT: Final = 15.0
@@ -106,6 +107,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reject_head()
         else:
             super().send_400_response(msg)
+
+    def _should_upgrade_to_ws(self) -> bool:
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        return path in WEBSOCKET_PATHS and bool(super()._should_upgrade_to_ws())
 
     def _reject_head(self) -> None:
         self.transport.write(_TOO_LARGE)

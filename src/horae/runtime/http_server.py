@@ -141,7 +141,7 @@ def _uvicorn_options() -> dict[str, Any]:
         "log_config": None,
         "access_log": False,
         "lifespan": "on",
-        "ws": "none",
+        **_websocket_options(),
         "http": _protocol(),
         "server_header": False,
         # Clients can forge these headers: callers are identified by tokens, addresses by the connection.
@@ -151,6 +151,15 @@ def _uvicorn_options() -> dict[str, Any]:
         "timeout_graceful_shutdown": SHUTDOWN_GRACE,
         "h11_max_incomplete_event_size": MAX_HEAD_BYTES,
     }
+
+
+def _websocket_options() -> dict[str, Any]:
+    """Return the options of WebSockets; without their library, a request for one is answered as an ordinary one."""
+    if find_spec("wsproto") is None:
+        return {"ws": "none"}
+    from .websocket_protocol import websocket_options  # noqa: PLC0415 - it needs uvicorn
+
+    return websocket_options()
 
 
 def _protocol() -> Any:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock
@@ -68,15 +68,18 @@ def configure_log(
     logging.getLogger(RUNS_LOGGER).setLevel(logging.ERROR if omit_failures else logging.NOTSET)
 
 
-def make_observer(process: Process, clock: Clock) -> Observer:
-    return Observer(process, clock, tracing_from_environment(os.environ, process))
+def make_observer(process: Process, clock: Clock, number: int = 0) -> Observer:
+    """Make the observer of a process; `number` is that of an engine among several of one supervisor, from 0."""
+    return Observer(process, clock, tracing_from_environment(os.environ, process), number)
 
 
-def make_observability(observer: Observer, settings: Settings, engine_peer: EnginePeer | None = None) -> Observability:
+def make_observability(
+    observer: Observer, settings: Settings, engine_peers: Sequence[EnginePeer] = ()
+) -> Observability:
     """Build the scrape settings; raises a refusal for invalid ones before any server listens."""
     policy = read_policy(str(settings.value("metrics")))
     tolerance = read_clock_tolerance(settings) or TOLERANCE
-    return Observability(observer, policy, engine_peer, tolerance, read_watch_settings(settings).grace)
+    return Observability(observer, policy, tuple(engine_peers), tolerance, read_watch_settings(settings).grace)
 
 
 @asynccontextmanager
@@ -87,8 +90,10 @@ async def run_observer(observer: Observer, clock: Clock) -> AsyncIterator[None]:
         yield
     finally:
         lag_watch.cancel()
-        with suppress(asyncio.CancelledError):
-            await lag_watch
+        # Not `suppress`, which would lose a cancellation of this block.
+        (ended,) = await asyncio.gather(lag_watch, return_exceptions=True)
+        if isinstance(ended, Exception):
+            raise ended
         if observer.tracing is not None:
             await asyncio.to_thread(observer.tracing.close)
 
@@ -118,6 +123,7 @@ async def run_metrics_server(
         lambda text: service.tokens.authenticate(text, via=_VIA),
         observability.policy,
         key,
+        observability.engine_peers,
     )
     with socket.socket(fileno=os.dup(descriptor)) as listener:
         async with serve_metrics(room, listener):

@@ -9,15 +9,18 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from ..stores.addresses.server_hosts import UnreadableHostError, split_server_url
+
 LOG: Final = logging.getLogger("horae")
 _MYSQL: Final = ("mysql", "mariadb")
 _POSTGRES: Final = ("postgresql", "postgres")
+_REDIS: Final = ("redis", "redis+sentinel", "redis+cluster")
 _PLAIN_MODES: Final = ("disable", "allow")
 """Modes of PostgreSQL without TLS. The default, `prefer`, uses TLS wherever the server offers it."""
 
 
 class PlainConnection(NamedTuple):
-    """`option` is the parameter to add to the store's URL for TLS with a verified server."""
+    """`option` is what to add to the store's URL for TLS with a verified server: a parameter, or another scheme."""
 
     host: str
     option: str
@@ -25,12 +28,16 @@ class PlainConnection(NamedTuple):
 
 def plain_connection(url: str, environment: Mapping[str, str] = os.environ) -> PlainConnection | None:
     """Return the unencrypted connection of this URL; None for a store on this machine, and for one with TLS."""
+    if url.partition(":")[0] in _REDIS:
+        return _plain_redis(url)
     try:
-        parts = urlsplit(url)
-        host, query = parts.hostname, dict(parse_qsl(parts.query))
-    except ValueError:
+        parts = split_server_url(url)
+    except UnreadableHostError:
         return None
-    if host is None or _is_loopback(host):
+    query = dict(parse_qsl(parts.query))
+    names = [host.name.lower() for host in parts.hosts if host.name]
+    host = next((name for name in names if not _is_loopback(name)), None)
+    if host is None:
         return None
     if parts.scheme in _MYSQL and "socket" not in query:
         mode = query.get("ssl-mode", "disabled").lower()
@@ -41,12 +48,22 @@ def plain_connection(url: str, environment: Mapping[str, str] = os.environ) -> P
     return None
 
 
+def _plain_redis(url: str) -> PlainConnection | None:
+    """Return the first host of a Redis address that is on another machine."""
+    netloc = url.partition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
+    hosts = [urlsplit(f"//{place}").hostname or "localhost" for place in netloc.split(",")]
+    remote = next((host for host in hosts if not _is_loopback(host)), None)
+    return (
+        None if remote is None else PlainConnection(remote, url.partition("://")[0].replace("redis", "rediss") + "://")
+    )
+
+
 def warn_about_plain_connection(url: str) -> None:
     connection = plain_connection(url)
     if connection is not None:
         LOG.warning(
-            "the connection to %s is not encrypted: passwords and payloads can be read on the way; add %s to the address "
-            "of the store",
+            "the connection to %s is not encrypted: passwords and payloads can be read on the way; put %s into the "
+            "address of the store",
             *connection,
         )
 

@@ -26,10 +26,12 @@ from ..settings import (
     read_settings,
 )
 from .stores import DEFAULT_STORE
+from .zero_settings import redis_url
 
 MIN_RUN_LOG_BYTES: Final = 4 * 1024
 MAX_RUN_LOG_BYTES: Final = 1024 * 1024 * 1024
 _MAX_DIGITS: Final = 10
+_SWITCH_VALUES: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
 
 
 def load_settings(
@@ -71,6 +73,17 @@ def read_clock_tolerance(settings: Settings) -> timedelta | None:
     except InvalidSchedule:
         name = _source_name(chosen, "clock_tolerance")
         raise refuse("bad_duration", name=name, value=text, least="0s", most="1d") from None
+
+
+def read_switch(settings: Settings, name: str) -> bool:
+    """Return whether a setting is on; raises a refusal unless it is yes or no."""
+    chosen = settings.overrides.get(name)
+    if chosen is None:
+        return False
+    value = str(chosen.value).strip().lower()
+    if value not in _SWITCH_VALUES:
+        raise refuse("bad_choice", name=_source_name(chosen, name), value=chosen.value, allowed="yes, no")
+    return _SWITCH_VALUES[value]
 
 
 def read_run_log_bytes(settings: Settings) -> int | None:
@@ -135,8 +148,11 @@ def data_file() -> Path:
 
 
 def store_url(settings: Settings, directory: Path | None = None) -> str:
-    """Return the configured store; else `horae.db` in this directory if it exists; else the user's default file."""
+    """Return the configured store, by `store` or by `redis_addr`; else `horae.db` in this directory if it exists; else the
+    user's default file."""
     chosen = settings.value("store")
+    if chosen is None:
+        chosen = redis_url(settings)
     if chosen is not None:
         return str(chosen)
     here = (directory or Path.cwd()) / "horae.db"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from secrets import token_hex
@@ -17,6 +17,8 @@ from ..errors import InvalidSchedule, Refusal
 from ..model.accounts.account import agent_of
 from ..model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Principal, Quotas, Role
 from ..model.accounts.system_owner import account_of
+from ..model.agents.group import Group
+from ..model.agents.lineage import MAX_DEPTH, Lineage, depth_of
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..notifiers.apprise_notifier import AppriseNotifier
@@ -31,8 +33,10 @@ from ..service.accounts.approval_policy import ApprovalPolicy
 from ..service.accounts.secrets import SecretVault
 from ..service.service import Service
 from ..settings import Settings
-from .stores import is_on_server, sqlite_path
+from .agents.runtime import AGENT, STATION, with_agent_defaults, with_station_defaults
+from .stores import MEMORY, is_on_server, sqlite_path
 from .target_kinds import TargetKinds, open_all
+from .zero_settings import plan_exec_timeout
 
 if TYPE_CHECKING:
     from .deployment_examiner import DeploymentExaminer
@@ -80,6 +84,13 @@ def _max_active_tasks(settings: Settings) -> int | None:
     return int(text)
 
 
+def _max_depth(settings: Settings) -> int:
+    text = str(settings.value("agent_depth")).strip()
+    if not text.isdecimal() or int(text[:9]) > MAX_DEPTH:
+        raise refuse("bad_number", name="agent_depth", value=text, least=0, most=MAX_DEPTH)
+    return int(text)
+
+
 def cipher_for_store(url: str, key_file: str | None) -> Cipher:
     """Return the cipher of a store's secrets; `key_file` is the setting of that name."""
     return make_server_cipher(key_file) if is_on_server(url) else make_cipher(sqlite_path(url), key_file)
@@ -122,9 +133,29 @@ def make_service(  # noqa: PLR0913 - parts of a process, each by its name
         networks=networks,
         notifier=notifier or AppriseNotifier(networks, tuple(settings.value("notify_host_schemas"))),
         member_quotas=read_default_quotas(settings),
-        approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ())),
+        approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ()), _max_depth(settings)),
         examine=_Examine(url, settings, zone, clock),
+        check_mounts=partial(_check_mounts, settings),
+        plan_exec_timeout=plan_exec_timeout(settings),
     )
+
+
+def _check_mounts(settings: Settings, group: Group) -> Sequence[Refusal]:
+    """Return the refusals of the operator's list for the mounts of a group; none where this process knows no list."""
+    if not group.mounts:
+        return ()
+    from ..agents.mounts import MountRequest, resolve_mounts  # noqa: PLC0415 - few groups have mounts
+    from ..agents.settings import read_settings  # noqa: PLC0415
+
+    try:
+        agents = read_settings(settings.target("agent"))
+        if agents.directory is None and agents.mounts is None:
+            return ()
+        requests = [MountRequest(each.path, each.name, readonly=not each.is_writable) for each in group.mounts]
+        reserved = () if agents.directory is None else agents.workspace.reserved
+        return resolve_mounts(agents.mount_list, requests, is_main=group.is_main, reserved=reserved).refusals
+    except Refusal as refusal:
+        return (refusal,)
 
 
 class _Examine:
@@ -135,6 +166,9 @@ class _Examine:
 
     async def __call__(self, service: Service) -> tuple[Check, ...]:
         return await self._examiner.examine(service)
+
+    async def durability(self) -> tuple[Check, ...]:
+        return await self._examiner.examine_durability()
 
     @cached_property
     def _examiner(self) -> DeploymentExaminer:
@@ -151,13 +185,30 @@ async def principal_of_run(service: Service, task: Task) -> Principal:
     role = Role.MEMBER if owner is None or owner.role is Role.ADMIN else owner.role
     quotas = NO_QUOTAS if owner is None else owner.quotas
     scopes = SCOPES_OF[role]
-    return Principal(account, scopes=scopes, actor=task.id, via="run", agent=agent_of(task), quotas=quotas, role=role)
+    lineage = Lineage(depth=depth_of(task.labels))
+    return Principal(
+        account,
+        scopes=scopes,
+        actor=task.id,
+        via="run",
+        agent=agent_of(task),
+        quotas=quotas,
+        role=role,
+        lineage=lineage,
+    )
 
 
 async def open_targets(
-    service: Service, clock: Clock, kinds: TargetKinds, publish: Callable[[str, Mapping[str, Any]], int | None]
+    service: Service,
+    clock: Clock,
+    kinds: TargetKinds,
+    publish: Callable[[str, Mapping[str, Any]], int | None],
+    url: str = MEMORY,
 ) -> dict[str, Any]:
-    """Open every target kind; return by name the target, or the refusal that says why it does not work here."""
+    """Open every target kind; return by name the target, or the refusal that says why it does not work here.
+
+    `url` is that of the store: the files of agents are beside a SQLite file.
+    """
     key = await callback_key(service.store) if kinds.settings_of("http").get("callback_url") else None
 
     async def reach(owner: str, task_id: str, topic: str) -> Mapping[str, int]:
@@ -174,6 +225,10 @@ async def open_targets(
         if name == "http" and key is not None:
             # The API verifies callbacks with the deployment's key: tokens must be made with the same one.
             settings = {**settings, _CALLBACK_KEY: key}
+        if name == AGENT:
+            settings = with_agent_defaults(settings, url)
+        if name == STATION:
+            settings = with_station_defaults(settings, url)
         store = service.store
         return kind.open(
             Tools(
@@ -189,7 +244,18 @@ async def open_targets(
             )
         )
 
-    return dict(open_all(kinds, open_one))
+    return {name: await _start_target(each) for name, each in open_all(kinds, open_one).items()}
+
+
+async def _start_target(target: Any) -> Any:
+    """Start a target that has work to do before its first run; the refusal of one that does not work here replaces it."""
+    start = getattr(target, "start", None)
+    try:
+        if start is not None:
+            await start()
+    except Refusal as refusal:
+        return refusal
+    return target
 
 
 async def callback_key(records: Records) -> str:

@@ -6,13 +6,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock, SystemClock
-from ..stores.sql.status import ServerStatus as ServerStatus  # noqa: PLC0414 - shown here too
-from .stores import MYSQL, POSTGRES
+from ..stores.sql.reads.status import PossibleLoss as PossibleLoss  # noqa: PLC0414 - shown here too
+from ..stores.sql.reads.status import ServerStatus as ServerStatus  # noqa: PLC0414 - shown here too
+from .stores import MYSQL, POSTGRES, REDIS
 
 if TYPE_CHECKING:
     from ..stores.sqlite.migrate import FileStatus
 
-_DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy"}
+_DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy", REDIS: "redis"}
 
 
 def read_file_status(path: str) -> FileStatus:
@@ -32,6 +33,10 @@ async def read_server_status(url: str, clock: Clock) -> ServerStatus | None:
         from ..stores.mysql.status import read_status as of_mysql  # noqa: PLC0415
 
         return await of_mysql(url, clock)
+    if url.startswith(REDIS):
+        from ..stores.redis.connections.status import read_status as of_redis  # noqa: PLC0415
+
+        return await of_redis(url, clock)
     return None
 
 

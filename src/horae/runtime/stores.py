@@ -11,14 +11,16 @@ from urllib.parse import unquote
 from ..clock import Clock, SystemClock
 from ..model.refusals import refuse
 from ..ports.full_store import FullStore, Wakeup
-from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
-from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
-from ..stores.masked_url import without_password as without_password  # noqa: PLC0414
+from ..stores.addresses.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
+from ..stores.addresses.masked_url import mask_url as mask_url  # noqa: PLC0414
+from ..stores.addresses.masked_url import without_password as without_password  # noqa: PLC0414
+from ..stores.addresses.server_hosts import UnreadableHostError, split_server_url
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
 MEMORY: Final = "memory://"
 POSTGRES: Final = ("postgresql:", "postgres:")
 MYSQL: Final = ("mysql:", "mariadb:")
+REDIS: Final = ("redis:", "rediss:", "redis+sentinel:", "rediss+sentinel:", "redis+cluster:", "rediss+cluster:")
 _MYSQL_POLL_INTERVAL: Final = timedelta(seconds=1)
 
 
@@ -38,7 +40,7 @@ def make_store(url: str, clock: Clock | None = None) -> FullStore:
     """Create the store of a URL, not opened yet; raises a refusal for an unknown one.
 
     `memory://`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or `postgresql://user:password@host/database` and the
-    same with `mysql://` or `mariadb://`. The store reads the time from `clock` alone, by default the system clock.
+    same with `mysql://` or `mariadb://`, or `redis://user:password@host/0`. The store reads the time from `clock` alone, by default the system clock.
     """
     clock = SystemClock() if clock is None else clock
     if url == MEMORY:
@@ -53,6 +55,10 @@ def make_store(url: str, clock: Clock | None = None) -> FullStore:
         from ..stores.mysql import MySQLStore  # noqa: PLC0415
 
         return MySQLStore(url, clock=clock)
+    if url.startswith(REDIS):
+        from ..stores.redis import RedisStore  # noqa: PLC0415
+
+        return RedisStore(url, clock=clock)
     path = sqlite_path(url)
     if path is None:
         raise refuse("unknown_store", url=mask_url(url))
@@ -62,7 +68,7 @@ def make_store(url: str, clock: Clock | None = None) -> FullStore:
 
 
 def make_wakeup(url: str, *, precise: bool, clock: Clock | None = None) -> Wakeup:
-    """Create the notifier between processes on this store: NOTIFY, advisory locks, a socket, or none."""
+    """Create the notifier between processes on this store: NOTIFY, advisory locks, PUBLISH, a socket, or none."""
     clock = SystemClock() if clock is None else clock
     if precise and url.startswith(POSTGRES):
         from ..stores.postgres.notify import PostgresNotifier  # noqa: PLC0415
@@ -72,6 +78,10 @@ def make_wakeup(url: str, *, precise: bool, clock: Clock | None = None) -> Wakeu
         from ..stores.mysql.wakeup import MySQLNotifier  # noqa: PLC0415
 
         return MySQLNotifier(url, clock)
+    if precise and url.startswith(REDIS):
+        from ..stores.redis.connections.notify import RedisNotifier  # noqa: PLC0415
+
+        return RedisNotifier(url, clock)
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
         return NoNotifier()
@@ -94,4 +104,14 @@ def sqlite_path(url: str) -> str | None:
 
 def is_on_server(url: str) -> bool:
     """Whether the store is on a database server, which other machines may share."""
-    return url.startswith((*POSTGRES, *MYSQL))
+    return url.startswith((*POSTGRES, *MYSQL, *REDIS))
+
+
+def names_several_hosts(url: str) -> bool:
+    """Whether the URL names several database servers, of which one at a time takes writes."""
+    if not url.startswith((*POSTGRES, *MYSQL)):
+        return False
+    try:
+        return len(split_server_url(url).hosts) > 1
+    except UnreadableHostError:
+        return False

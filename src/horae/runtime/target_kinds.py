@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import Refusal
-from ..model.field_checks import check_text
 from ..model.limits import NAME_CHARACTERS
-from ..model.refusals import TARGET_NOT_SUPPORTED, refuse
+from ..model.refusals import refuse
 from ..model.task import Target
+from ..model.text.field_checks import check_text
 from ..ports.target import TargetKind
 from ..settings import Settings
 
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
-_IMPORT_ONLY: Final = frozenset({"agent"})
-"""Kinds that no node of this version runs, but that tasks of other schedulers have: an import keeps them, paused."""
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Created once: `json.dumps` creates a new encoder for every call."""
-_BUILT_IN: Final = {"http": "http.target:HTTP", "command": "command.target:COMMAND", "event": "event.target:EVENT"}
+_BUILT_IN: Final = {
+    "http": "targets.http.target:HTTP",
+    "command": "targets.command.target:COMMAND",
+    "event": "targets.event.target:EVENT",
+    "agent": "agents.target.target:AGENT",
+    "station": "stations.target:STATION",
+}
 
 
 _NETWORK_KINDS: Final = ("http", "event")
@@ -77,8 +81,6 @@ class TargetKinds:
         """Return the target with its canonical spec; raises a refusal. Function names are checked by the nodes only."""
         if target.kind == FUNCTION:
             return _check_function(target)
-        if target.kind in _IMPORT_ONLY and target.kind not in self._plugins:
-            raise refuse(TARGET_NOT_SUPPORTED, kind=target.kind, kinds=", ".join(self.names))
         kind = self.find(target.kind)
         spec, payload_value = json.loads(target.spec), json.loads(payload)
         if not isinstance(spec, dict):
@@ -89,7 +91,7 @@ class TargetKinds:
     def _load(self, kind: str) -> TargetKind:
         if kind in _BUILT_IN:
             module, _, name = _BUILT_IN[kind].partition(":")
-            built_in: TargetKind = getattr(import_module(f"...targets.{module}", __name__), name)
+            built_in: TargetKind = getattr(import_module(f"...{module}", __name__), name)
             return built_in
         if kind not in self._plugins:
             raise refuse("unknown_target", kind=kind, kinds=", ".join(self.names))

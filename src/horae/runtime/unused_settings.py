@@ -35,6 +35,13 @@ _OTHER_VARIABLES: Final = (
     "HORAE_PREVIOUS",
     # The installation of an agent's process, set next to HORAE_RUN_ID.
     "HORAE_INSTALL",
+    # Inside of an agent's sandbox.
+    "HORAE_IS_MAIN",
+    "HORAE_MODEL_SOCKET",
+    # Read by stations: the nodes that they join, and where their own keys are.
+    "HORAE_STATION_SERVERS",
+    "HORAE_STATION_SERVER_KEY",
+    "HORAE_STATION_KEYS",
 )
 KNOWN_VARIABLES: Final = frozenset(
     {*(name for setting in SETTINGS for name in setting.variables if name.startswith(_PREFIX)), *_OTHER_VARIABLES}

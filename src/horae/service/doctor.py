@@ -14,7 +14,7 @@ from ..ports.doctor import Check, DoctorReport
 T = TypeVar("T")
 Examine: TypeAlias = Callable[[], Awaitable[tuple[Check, ...]]]
 MAX_AGE: Final = timedelta(seconds=5)
-"""Age up to which callers get the report that another one asked for."""
+"""Age up to which callers get the report of an earlier caller."""
 
 
 class Dated(NamedTuple, Generic[T]):
@@ -77,13 +77,18 @@ class SharedResult(Generic[T]):
         return running is None or running.done() or running.get_loop() is not asyncio.get_running_loop()
 
 
+async def _no_checks() -> tuple[Check, ...]:
+    return ()
+
+
 class Doctor:
     """`examine` makes the checks; it comes from the composition root, which knows the settings and the machine."""
 
-    def __init__(self, clock: Clock, examine: Examine) -> None:
+    def __init__(self, clock: Clock, examine: Examine, examine_durability: Examine | None = None) -> None:
         self.further: dict[str, Callable[[], Iterable[Check]]] = {}
         """Checks that a part of this process can make at once from what it has seen, such as failed writes."""
         self._shared = SharedResult(examine, clock)
+        self._durability = SharedResult(examine_durability or _no_checks, clock)
 
     async def report(self, principal: Principal, max_age: timedelta = MAX_AGE) -> DoctorReport:
         """Return a report that is at most `max_age` old."""
@@ -104,6 +109,17 @@ class Doctor:
             return None
         return DoctorReport(found.at, (*found.value, *(check for each in self.further.values() for check in each())))
 
+    async def durability(
+        self, principal: Principal, max_age: timedelta = MAX_AGE, patience: float | None = None
+    ) -> DoctorReport | None:
+        """Return only what the server of the store can lose, which costs one connection; empty for a file.
+
+        None if it is not known within `patience` seconds.
+        """
+        principal.require_scope(Scope.ADMIN)
+        found = await self._durability.get(max_age, patience)
+        return None if found is None else DoctorReport(found.at, found.value)
+
     @property
     def is_running(self) -> bool:
         """Whether the checks are being made."""
@@ -112,3 +128,4 @@ class Doctor:
     async def close(self) -> None:
         """Stop checks that are being made."""
         await self._shared.close()
+        await self._durability.close()

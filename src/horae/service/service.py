@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Protocol
 
 from ..clock import Clock
 from ..errors import Refusal
 from ..lifecycle.chain_graph import links_of
 from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
-from ..model.node_labels import LabelPairs, format_labels, has_labels, label_options
+from ..model.agents.agent_task import owner_of_prompt
+from ..model.agents.group import Group, folder_of_owner
+from ..model.lanes.node_labels import LabelPairs, format_labels, has_labels, label_options
+from ..model.plans.plan import DEFAULT_EXEC_TIMEOUT
 from ..model.policy import Notify
 from ..model.task import OPEN_STATES, Target
 from ..outgoing.addresses import Networks
@@ -29,10 +33,13 @@ from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
 from .accounts.secrets import SecretVault
 from .accounts.sessions import Sessions
+from .accounts.stopped_tasks import StoppedTasks
 from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
 from .accounts.views import Views
+from .chats.chats import Chats
+from .chats.deliveries import Deliveries
 from .doctor import Doctor
 from .events.delivery import WebhookClient
 from .events.destinations import Destinations
@@ -41,8 +48,13 @@ from .events.listeners import ListenerRegistry, topic_of
 from .events.message_client import MessageClient
 from .events.owner_sequence import Events
 from .events.webhooks import Webhooks
+from .groups.agent_stop import AgentStop
+from .groups.budgets import Budgets
+from .groups.group_nodes import GroupNodes
 from .groups.groups import Groups
+from .groups.lineages import Lineages
 from .messages.streams import Streams
+from .plans.plans import Plans
 from .runs.daily_quota import DailyQuota
 from .runs.explanations import Explanations
 from .runs.failures import Failures
@@ -54,26 +66,36 @@ from .runs.outages import Outages
 from .runs.overview import Overviews
 from .runs.planned import PlannedRuns
 from .runs.runs import Runs
+from .stations.stations import Stations
 from .tasks.advisories import Advisory, build_advisory, build_bilingual_advisory, literal_secrets
-from .tasks.bulk import Bulk
 from .tasks.chain_order import predecessors_of
 from .tasks.commit import TaskWriter
-from .tasks.declared_tasks import DeclaredTasks
 from .tasks.dry_run import make_dry_run_store
 from .tasks.edits import EditResult, Edits, Keep
-from .tasks.functions import Functions, ResolvedRequest
-from .tasks.operations import Operations
+from .tasks.functions.declared_tasks import DeclaredTasks
+from .tasks.functions.functions import Functions, ResolvedRequest
+from .tasks.operations.bulk import Bulk
+from .tasks.operations.operations import Operations
 from .tasks.system_tasks import SystemTasks
 from .tasks.task_quota import TaskQuota
 from .tasks.task_request import TaskRequest
 from .tasks.tasks import Tasks
 
 
+class Examination(Protocol):
+    """The checks of a deployment; they come from the composition root, which knows the settings and the machine."""
+
+    async def __call__(self, service: Service) -> tuple[Check, ...]: ...
+
+    async def durability(self) -> tuple[Check, ...]: ...
+
+
 class Service:
     """`check` checks targets, and `on_write` is called after each write; both come from the composition root.
 
     `member_quotas` are the default quotas of owners, `networks` those that webhooks may reach besides public ones,
-    `notifier` sends messages to people, `examine` makes the checks of the doctor.
+    `plan_exec_timeout` bounds each execution of a plan, `notifier` sends messages to people, `examine` makes the checks of the doctor, `check_mounts` compares the mounts of a
+    group with the operator's list.
     """
 
     def __init__(  # noqa: PLR0913 - settings of a deployment, each by its name
@@ -90,7 +112,9 @@ class Service:
         notifier: Notifier | None = None,
         approval_policy: ApprovalPolicy = STRICT_POLICY,
         output: StoredOutput | None = None,
-        examine: Callable[[Service], Awaitable[tuple[Check, ...]]] | None = None,
+        examine: Examination | None = None,
+        check_mounts: Callable[[Group], Sequence[Refusal]] = lambda _group: (),
+        plan_exec_timeout: timedelta = DEFAULT_EXEC_TIMEOUT,
     ) -> None:
         self.store = store
         self.zone = zone
@@ -104,6 +128,8 @@ class Service:
         self._approval_policy = approval_policy
         self._output = output or StoredOutput(store, clock)
         self._examine = examine
+        self._check_mounts = check_mounts
+        self._plan_exec_timeout = plan_exec_timeout
 
     # --- components, each built on first use: a command needs few of them -------------------------------------------------
 
@@ -174,7 +200,7 @@ class Service:
 
     @cached_property
     def doctor(self) -> Doctor:
-        return Doctor(self._clock, self._make_checks)
+        return Doctor(self._clock, self._make_checks, self._check_durability)
 
     @cached_property
     def planned(self) -> PlannedRuns:
@@ -245,8 +271,15 @@ class Service:
         return KeyBudget(self.store, self._clock)
 
     @cached_property
+    def agent_stop(self) -> AgentStop:
+        tasks = StoppedTasks(self.store, self._clock, self._writer, self._approval_policy)
+        return AgentStop(
+            self.store, self._clock, runs=self.runs, tasks=tasks, audit=self.audit, on_write=self._on_write
+        )
+
+    @cached_property
     def approvals(self) -> Approvals:
-        return Approvals(
+        approvals = Approvals(
             self.store,
             self._clock,
             writer=self._writer,
@@ -255,6 +288,8 @@ class Service:
             approval_policy=self._approval_policy,
             on_write=self._on_write,
         )
+        approvals.on_agent_stopped = self.agent_stop.end_runs
+        return approvals
 
     @cached_property
     def fire_rights(self) -> FireRights:
@@ -284,11 +319,48 @@ class Service:
 
     @cached_property
     def groups(self) -> Groups:
-        return Groups(self.store, self.accounts, self.audit, self._clock)
+        groups = Groups(self.store, self.accounts, self.audit, self._clock, self._check_mounts)
+        groups.on_switch = self.agent_stop.apply_group
+        groups.on_node = self.group_nodes.apply
+        return groups
+
+    @cached_property
+    def group_nodes(self) -> GroupNodes:
+        return GroupNodes(
+            self.store,
+            self._clock,
+            writer=self._writer,
+            approval_policy=self._approval_policy,
+            on_write=self._on_write,
+        )
+
+    @cached_property
+    def budgets(self) -> Budgets:
+        return Budgets(self.store, self.groups, self.audit, self._clock, self.zone)
+
+    @cached_property
+    def lineages(self) -> Lineages:
+        return Lineages(self.store, self._clock)
+
+    @cached_property
+    def chats(self) -> Chats:
+        return Chats(self.store, self.groups, self._clock, self._on_write, queue=self.deliveries.queue)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        return Deliveries(self.store, self.audit, self._clock, self._on_write)
 
     @cached_property
     def streams(self) -> Streams:
         return Streams(self.store, self.audit, self._clock, self._on_write)
+
+    @cached_property
+    def plans(self) -> Plans:
+        return Plans(self.store, self._clock, self.tasks, self._writer, self._on_write, self._plan_exec_timeout)
+
+    @cached_property
+    def stations(self) -> Stations:
+        return Stations(self.store, self.audit, self._clock)
 
     @cached_property
     def dry_run(self) -> Service:
@@ -309,6 +381,8 @@ class Service:
             approval_policy=self._approval_policy,
             output=self._output,
             examine=self._examine,
+            check_mounts=self._check_mounts,
+            plan_exec_timeout=self._plan_exec_timeout,
         )
 
     # --- use cases of several components ------------------------------------------------------------------------------------
@@ -323,7 +397,8 @@ class Service:
         finished = await self._warn_finished(principal, predecessors_of(resolved.request.when))
         placement = await self._warn_missing_labels(tuple((resolved.request.options.where or {}).items()))
         no_listeners = () if no_listener is None else (no_listener,)
-        warnings = (*literal_secrets(request.target), *placement, *no_listeners, *finished)
+        no_group = await self._warn_no_group(request.target)
+        warnings = (*literal_secrets(request.target), *placement, *no_listeners, *finished, *no_group)
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
     async def review(self, principal: Principal, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
@@ -364,6 +439,14 @@ class Service:
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.hears(target, notify) else build_advisory("no_listener")
 
+    async def _warn_no_group(self, target: Target) -> tuple[Advisory, ...]:
+        """Return a warning for a prompt to the agent of a group that is not registered."""
+        owner = owner_of_prompt(target)
+        folder = None if owner is None else folder_of_owner(owner)
+        if folder is None or await self.groups.find(folder) is not None:
+            return ()
+        return (build_advisory("no_group", folder=folder),)
+
     async def _warn_missing_labels(self, where: LabelPairs) -> tuple[Advisory, ...]:
         """Return a warning if no running node has all labels that a task requires."""
         if not where:
@@ -376,6 +459,13 @@ class Service:
 
     async def _make_checks(self) -> tuple[Check, ...]:
         return () if self._examine is None else await self._examine(self)
+
+    async def _check_durability(self) -> tuple[Check, ...]:
+        return () if self._examine is None else await self._examine.durability()
+
+    def note_write(self) -> None:
+        """Wake what waits for writes, here and in other processes, after one that was made in the store itself."""
+        self._on_write(None)
 
     def _on_write(self, due: datetime | None) -> None:
         self.planned.note_write()

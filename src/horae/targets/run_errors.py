@@ -12,7 +12,7 @@ from typing import Final
 from ..choices import Language
 from ..errors import Refusal
 from ..model.reason import Reason, describe_reason
-from ..model.sentence_patterns import SentencePattern, placeholders, sentence_pattern, translate
+from ..model.text.sentence_patterns import SentencePattern, placeholders, sentence_pattern, translate
 from ..outgoing.refusals import CATALOGUE as OUTGOING
 from ..refusal_catalogue import RefusalEntry
 from .command.refusals import CATALOGUE as COMMAND

@@ -15,4 +15,42 @@ HTTP: Final = (
     "user_agent",
 )
 EVENT: Final = ("redis", "channel", "webhook", "webhook_secret", "allow_networks")
-SETTING_NAMES: Final[dict[str, tuple[str, ...]]] = {"command": COMMAND, "http": HTTP, "event": EVENT}
+AGENT: Final = (
+    "enabled",
+    "directory",
+    "runtime",
+    "allow_process",
+    "image",
+    "root",
+    "runtime_options",
+    "program",
+    "model_socket",
+    "model_url",
+    "model_key",
+    "models",
+    "model_networks",
+    "model_prices",
+    "secrets",
+    "assistant",
+    "limit",
+    "mounts",
+    "senders",
+)
+STATION: Final = (
+    "enabled",
+    "listen",
+    "publish",
+    "directory",
+    "plain",
+    "heartbeat",
+    "liveness",
+    "worker_wait",
+    "answer_timeout",
+)
+SETTING_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "command": COMMAND,
+    "http": HTTP,
+    "event": EVENT,
+    "agent": AGENT,
+    "station": STATION,
+}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NoReturn
 
-from ..lifecycle.idle import request_yields
+from ..lifecycle.lanes.idle import request_yields
 from ..lifecycle.start import count_reparks, full_lane
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from ..model.entry import Entry, EntryState

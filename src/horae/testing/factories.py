@@ -11,7 +11,7 @@ from ..model.change import Change
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, slot_for
 from ..model.events.event import Event, EventKind
 from ..model.ids import ENTROPY_BYTES, make_id, run_id
-from ..model.node_labels import LabelPairs
+from ..model.lanes.node_labels import LabelPairs
 from ..model.outcome import Outcome, Settlement, Succeeded
 from ..model.policy import Policies
 from ..model.run import Origin, Run, RunState

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from ..engine.run_messages import RunMessages as EngineMessages
 from ..engine.run_records import RunRecords as EngineRecords
-from ..model.idle import YieldReason
 from ..model.ids import occurrence_key
+from ..model.lanes.idle import YieldReason
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.target import RunMessages, RunRecords

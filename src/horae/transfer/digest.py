@@ -10,10 +10,10 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from ..model.ids import to_microseconds
+from ..model.inputs.run_input import RunInput
 from ..model.policy import Policies
 from ..model.policy import to_json as policies_to_json
 from ..model.run import Span
-from ..model.run_input import RunInput
 from ..ports.transfer import MetadataItem, Moving, Part, TransferItem
 from ..schedule import Schedule
 from ..schedule import to_json as schedule_to_json

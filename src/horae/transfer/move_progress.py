@@ -10,6 +10,12 @@ from ..ports.transfer import Part
 from .refusals import refuse
 
 PROGRESS_KEY: Final = "move"
+_EARLIER_NAMES: Final = {
+    "remembered": Part.METADATA.value,
+    "barred": Part.BLOCKED_OWNERS.value,
+    "tallies": Part.COUNTERS.value,
+}
+"""Names of parts in the progress that an earlier version wrote: an interrupted move goes on after an upgrade."""
 
 
 class NamedStore(NamedTuple):
@@ -48,7 +54,8 @@ async def read_progress(target: NamedStore, source: str) -> MoveProgress | None:
 
 
 def _decode(data: dict[str, Any]) -> MoveProgress:
-    part = None if data["part"] is None else Part(data["part"])
+    name = data["part"]
+    part = None if name is None else Part(_EARLIER_NAMES.get(name, name))
     return MoveProgress(str(data["source"]), part, data["after"], bool(data["done"]))
 
 

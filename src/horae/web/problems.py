@@ -33,6 +33,7 @@ _TITLES: Final[dict[int, dict[Language, str]]] = {
     412: {"en": "changed since", "zh": "已被修改"},
     413: {"en": "too large", "zh": "内容过大"},
     415: {"en": "not JSON", "zh": "不是 JSON"},
+    426: {"en": "upgrade required", "zh": "需要升级协议"},
     500: {"en": "internal error", "zh": "内部错误"},
 }
 """Titles of statuses that differ from the status of their error class."""

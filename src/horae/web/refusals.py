@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import Conflict, InvalidTask, NotAuthenticated, NotFound, Refusal, TooMuch
+from ..errors import Conflict, InvalidTask, NotAllowed, NotAuthenticated, NotFound, Refusal, TooMuch
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -171,6 +171,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "该请求之前已执行,其创建或修改的内容现已不存在。",
             "未再次执行。如需重新创建,请使用新的 Idempotency-Key。",
         ),
+        "websocket_required": RefusalEntry(
+            InvalidTask,
+            "'{path}' answers only WebSockets, and this was an ordinary request.",
+            "Connect with a WebSocket client; the server needs its part for that: pip install 'horae[server]'.",
+            "“{path}”只接受 WebSocket,而这是一个普通请求。",
+            "请用 WebSocket 客户端连接;服务器需要安装:pip install 'horae[server]'。",
+        ),
+        "websocket_origin": RefusalEntry(
+            NotAllowed,
+            "Pages of '{origin}' may not connect here.",
+            "Add it to 'origins' in horae.toml (HORAE_ORIGINS), and restart the server.",
+            "“{origin}”的页面不能连接到此处。",
+            "请把它加入 horae.toml 的“origins”(HORAE_ORIGINS),然后重启服务器。",
+        ),
         "internal_error": RefusalEntry(
             Refusal,
             "The server failed to process the request.",
@@ -196,6 +210,7 @@ STATUSES: Final[dict[str, int]] = {
     "version_changed": 412,
     "stale_version": 412,
     "bad_condition": 400,
+    "websocket_required": 426,
     "bad_idempotency_key": 400,
     "internal_error": 500,
 }

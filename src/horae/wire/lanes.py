@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..model.idle import IdleRun
-from ..model.lane import LaneStatus, LaneWaiter
+from ..model.lanes.idle import IdleRun
+from ..model.lanes.lane import LaneStatus, LaneWaiter
 from ..model.origin import Origin
 from ..model.run import Run, RunState
 from ..service.runs.lanes import LaneDetail, LaneRun, QueuedEntry

@@ -12,8 +12,8 @@ from ..model.change import Facts
 from ..model.counts import HourSummary, Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
 from ..model.events.event import Event, EventKind, NumberedEvent
-from ..model.lane import LaneQueue, LaneUse
-from ..model.rate import parse_rate
+from ..model.lanes.lane import LaneQueue, LaneUse
+from ..model.lanes.rate import parse_rate
 from ..model.run import Run
 from ..model.task import TaskState, TaskStatus, partial_task
 from ..ports.journal import Progress
@@ -22,10 +22,10 @@ from ..ports.store import Node, WaitingCounts
 from ..service.runs.nodes import NodeState, NodeStatus
 from ..service.runs.outage_reviews import MissedTask, OutageReview, OutageSummary
 from ..service.runs.overview import Need, NeedKind, Overview, RunningDetail
-from ..service.tasks.bulk import BulkReport
+from ..service.tasks.operations.bulk import BulkReport
 from .instants import duration_from_ms, local, milliseconds, parse_instant, parse_optional_instant, utc
 from .runs import outage_json, read_outage, read_run, run_json
-from .tasks import next_due
+from .tasks.task import next_due
 
 
 def overview_json(overview: Overview, language: Language = "en") -> dict[str, Any]:

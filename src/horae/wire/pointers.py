@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import InvalidSchedule, Refusal
+from ..model.accounts.principal import Quotas
 from ..service.query.refusals import CATALOGUE as QUERIES
-from .policies import POLICY_FIELDS
+from .tasks.policies import POLICY_FIELDS
 
 _POLICY_OF_PART: Final = {
     "backoff": "retry",
@@ -19,12 +20,16 @@ _POLICY_OF_PART: Final = {
 }
 _PARENTS: Final = frozenset({"policies", "past", *POLICY_FIELDS})
 """Objects within a task: an unknown field of one is named without it."""
+_NOTIFY_LISTS: Final = frozenset({"to", "on"})
 _POLICY_NAMES: Final = frozenset({*POLICY_FIELDS, *_POLICY_OF_PART})
 _CODES_WITH_FIELD: Final = frozenset(
     {
         "bad_policy",
         "bad_choice",
         "bad_number",
+        "bad_list",
+        "bad_rate",
+        "bad_lane_placeholder",
         "bad_duration",
         "bad_text",
         "invisible_character",
@@ -45,6 +50,8 @@ _CODES_WITH_TARGET_FIELD: Final = frozenset(
     {"http_bad_value", "http_unknown_key", "command_number", "command_unknown_key", "event_unknown_key"}
 )
 """Refusals that name a field of the target's specification."""
+_LIMIT_CODES: Final = frozenset({"bad_number", "bad_duration"})
+"""Refusals of the value of a quota; a list of lanes of a task is refused by another code."""
 _POINTER_BY_CODE: Final = {
     "bad_when": "/when",
     "never_fires": "/when",
@@ -54,6 +61,7 @@ _POINTER_BY_CODE: Final = {
     "unknown_predecessor": "/after",
     "chain_cycle": "/after",
     "chain_too_deep": "/after",
+    "too_many_task_lanes": "/policies/lanes",
     "too_many_successors": "/after",
     "join_of_several_roots": "/after",
     "past_not_allowed": "/past",
@@ -68,6 +76,11 @@ _POINTER_BY_CODE: Final = {
     "arguments_not_object": "/payload",
     "unknown_destination": "/policies/notify/to",
     "bad_quiet_hours": "/quiet",
+    "bad_folder": "/folder",
+    "bad_chat_address": "/chat",
+    "chat_taken": "/chat",
+    "bad_mount": "/mounts",
+    "mount_name_twice": "/mounts",
     "destination_url_missing": "/url",
     "notify_schema": "/url",
     "notify_url": "/url",
@@ -105,9 +118,14 @@ _POINTER_BY_CODE: Final = {
 
 def pointer_to(refusal: Refusal) -> str | None:
     """Return the JSON pointer of the refused field; None if the refusal is about no field. A refusal with a `number` is
-    about one task of a list, one with a `place` about one message of a list, one with an `input` about the input of a run."""
+    about one task of a list, one with a `place` about one message of a list, one with a `gate` about the check of that kind, one with an `input` about the input of a run, one with
+    a `resource` about an object that is no task."""
     number = refusal.facts.get("number")
     pointer = _pointer_in_task(refusal)
+    gate = refusal.facts.get("gate")
+    if gate is not None and pointer is not None and pointer.startswith("/target"):
+        # The kind of the check is the name of its field, and the field says all there is in the short form.
+        pointer = f"/policies/gate/{gate}"
     mode = refusal.facts.get("input")
     if mode is not None and pointer == "/payload":
         pointer = f"/input/{mode}"
@@ -122,6 +140,8 @@ def pointer_to(refusal: Refusal) -> str | None:
 def _pointer_in_task(refusal: Refusal) -> str | None:
     if refusal.code in _POINTER_BY_CODE:
         return _POINTER_BY_CODE[refusal.code]
+    if isinstance(refusal, InvalidSchedule) and refusal.facts.get("field") == "zone":
+        return "/zone"
     if isinstance(refusal, InvalidSchedule):
         return f"/when{refusal.facts.get('pointer', '')}"
     name = refusal.facts.get("name")
@@ -131,7 +151,13 @@ def _pointer_in_task(refusal: Refusal) -> str | None:
         return _pointer(["target", *name[:200].split(".")])
     if refusal.code not in _CODES_WITH_FIELD:
         return None
+    if refusal.code in _LIMIT_CODES and name in Quotas._fields:
+        return f"/quotas/{name}"
     parent = refusal.facts.get("parent")
+    if refusal.code == "bad_list" and name in _NOTIFY_LISTS:
+        return f"/policies/notify/{name}"
+    if refusal.facts.get("resource") is not None:
+        return _pointer(name[:200].split("."))
     return _path(f"{parent}.{name}" if parent in _PARENTS else name)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..lifecycle.explain import Explanation, Verdict
-from ..lifecycle.explain_lane import LaneWait
+from ..lifecycle.explain.explanation import Explanation, Verdict
+from ..lifecycle.explain.lane import LaneWait
+from ..model.agents.usage import RunUsage, to_micros
 from ..model.events.trace_context import trace_id
-from ..model.idle import IdleRun, YieldKind, describe_yield
+from ..model.lanes.idle import IdleRun, YieldKind, describe_yield
 from ..model.origin import ChainPlace, RootOccurrence
 from ..model.reason import Reason, describe_reason
 from ..model.run import Origin, Run, RunState, Span
@@ -18,12 +19,12 @@ from ..ports.journal import Line, NumberedLine
 from ..service.runs.outages import Outage
 from ..service.runs.run_chain import ChainLink, RunChain
 from .instants import local, milliseconds, parse_instant, parse_optional_instant, utc
-from .run_inputs import input_json, read_input
+from .tasks.run_inputs import input_json, read_input
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
     """Encode a run. `task` is the task's name and `zone` the zone of its schedule, if known. A merged row carries its
-    span and count. `idle` is filled in where a run is read alone (`idle_json`)."""
+    span and count. `idle` and `usage` are filled in where a run is read alone (`idle_json`, `usage_json`)."""
     span = run.span
     return {
         "id": run.id,
@@ -62,7 +63,33 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "result": result_of(run),
         "error": run.error,
         "idle": None,
+        "usage": None,
     }
+
+
+def usage_json(usage: RunUsage | None) -> dict[str, Any] | None:
+    """Encode the usage of a run; `cost` is in US dollars."""
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": usage.cost,
+        "model": usage.model,
+        "turns": usage.turns,
+        "unpriced": usage.unpriced,
+    }
+
+
+def read_usage(data: Mapping[str, Any]) -> RunUsage | None:
+    """Decode the usage of a run."""
+    usage = data.get("usage")
+    if usage is None:
+        return None
+    cost = to_micros(usage["cost"])
+    return RunUsage(
+        usage["input_tokens"], usage["output_tokens"], cost, usage["model"], usage["turns"], usage.get("unpriced")
+    )
 
 
 def idle_json(idle: IdleRun | None, language: Language = "en") -> dict[str, Any] | None:

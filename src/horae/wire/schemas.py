@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .shapes import accounts, commands, events, forecast, messages, overview, requests, runs, targets, tasks, tasks_file
+from .shapes import (
+    accounts,
+    agent_safety,
+    chats,
+    commands,
+    events,
+    forecast,
+    groups,
+    messages,
+    overview,
+    requests,
+    runs,
+    targets,
+    tasks,
+    tasks_file,
+)
 from .shapes.notation import URN, Schema
 
 SHAPES: Final[dict[str, Schema]] = {
@@ -16,6 +31,9 @@ SHAPES: Final[dict[str, Schema]] = {
     **accounts.SHAPES,
     **events.SHAPES,
     **messages.SHAPES,
+    **agent_safety.SHAPES,
+    **groups.SHAPES,
+    **chats.SHAPES,
     **requests.SHAPES,
     **commands.SHAPES,
     **forecast.SHAPES,
@@ -27,11 +45,15 @@ _COMPONENT_NAMES: Final = {
     "audit-row": "AuditRow",
     "audit-verify": "AuditVerdict",
     "backfill": "Backfill",
+    "budget": "Budget",
+    "chat-delivery": "ChatDelivery",
     "cursor": "Cursor",
     "delivery": "Delivery",
     "destination": "Destination",
     "failure-group": "FailureGroup",
     "fires": "Fires",
+    "group": "Group",
+    "group-status": "GroupStatus",
     "lane": "Lane",
     "lane-detail": "LaneDetail",
     "lane-status": "LaneStatus",
@@ -47,9 +69,11 @@ _COMPONENT_NAMES: Final = {
     "run": "Run",
     "run-chain": "RunChain",
     "secret": "Secret",
+    "unregistered-chat": "UnregisteredChat",
     "view": "View",
     "sent": "Sent",
     "session": "Session",
+    "station": "Station",
     "stream": "Stream",
     "stream-state": "StreamState",
     "task": "Task",

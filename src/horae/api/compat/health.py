@@ -17,7 +17,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.instants import utc
-from ...wire.tasks import next_due
+from ...wire.tasks.task import next_due
 from ..openapi import Operation
 
 routes: Final = RouteGroup("", "health", authenticated=False)

@@ -23,8 +23,8 @@ from ...web.language import request_language
 from ...web.parameters import Body, Query
 from ...web.request_context import app_context
 from ...wire.fields import check_fields
-from ...wire.tasks import next_due
-from ...wire.text_tasks import UPDATED, with_labels
+from ...wire.tasks.task import next_due
+from ...wire.tasks.text_tasks import UPDATED, with_labels
 from .refusals import refuse
 from .routes import TaskUuid, compat_operation, compat_routes
 from .schedule_json import (

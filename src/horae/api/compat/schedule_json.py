@@ -24,7 +24,7 @@ from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...wire.instants import milliseconds, utc
 from ...wire.runs import result_of
-from ...wire.tasks import next_due
+from ...wire.tasks.task import next_due
 from .refusals import render_notes
 from .stored_fields import (
     SOURCE_ID,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from ...model.change import Facts
 from ...web.parameters import Query
 from ...wire.instants import utc
-from ...wire.tasks import next_due
+from ...wire.tasks.task import next_due
 from .refusals import refuse
 from .schedule_fields import read_choice
 from .schedule_json import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of

@@ -18,8 +18,8 @@ from ...service.tasks.edits import KEEP, Edits, MaybeKept
 from ...service.tasks.task_request import Options, TaskRequest, When, request_of
 from ...wire.fields import check_fields
 from ...wire.instants import utc
-from ...wire.policies import read_policies
-from ...wire.text_tasks import SURFACE, UPDATED, with_labels
+from ...wire.tasks.policies import read_policies
+from ...wire.tasks.text_tasks import SURFACE, UPDATED, with_labels
 from .refusals import refuse
 from .schedule_fields import read_alert, read_choice, read_flag, read_source, read_tags, read_text, read_whole_number
 from .schedule_json import (

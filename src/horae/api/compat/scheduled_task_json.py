@@ -18,8 +18,8 @@ from ...schedule import Cron, Every, Now, Once, Schedule
 from ...schedule.describe import describe_schedule
 from ...service.runs.nodes import NodeState
 from ...service.service import Service
-from ...wire.tasks import next_due
-from ...wire.text_tasks import answer_of
+from ...wire.tasks.task import next_due
+from ...wire.tasks.text_tasks import answer_of
 from .stored_fields import last_change, render_payload
 
 _TARGET: Final = "target"

@@ -14,7 +14,7 @@ from ...schedule.compat.fields import Fields
 from ...service.tasks.edits import KEEP, Edits, MaybeKept
 from ...service.tasks.task_request import TaskRequest, When
 from ...wire.fields import check_fields
-from ...wire.text_tasks import UPDATED, orchestrator_request, with_labels
+from ...wire.tasks.text_tasks import UPDATED, orchestrator_request, with_labels
 from .refusals import KEYS_DROPPED, PAST_RUNS_AT_ONCE, refuse
 from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, schedule_fields_of
 from .stored_fields import encode_payload, read_details, read_payload

@@ -23,6 +23,7 @@ from ...wire.shapes.notation import (
     ref,
 )
 from ...wire.shapes.overview import PROBLEM
+from ...wire.shapes.plans import PLAN, PLAN_IMPORT, PLAN_MESSAGE
 from .schedule_fields import METHODS
 from .schedule_json import PRIORITIES, STATUSES
 
@@ -153,7 +154,34 @@ _EXECUTION: Final[Properties] = {
 }
 _UPCOMING: Final = ("uuid", "title", "name", "taskType", "scheduledTime", "priority", "alertConfig")
 
+_NEW_PLAN: Final[Properties] = {
+    "plan_id": {"type": ["integer", "string", "null"]},
+    "request_id": nullable(TEXT),
+    "caller": nullable(TEXT),
+    "description": nullable(TEXT),
+    "plan_value": {"type": ["integer", "string", "null"]},
+    "plan_repet": {"type": ["integer", "string", "null"]},
+    "plan_time": {"type": ["integer", "string", "null"]},
+    "no_keep": {"type": ["boolean", "integer", "string", "null"]},
+    "no_skip": {"type": ["boolean", "integer", "string", "null"]},
+    "skip_set": {"type": ["integer", "string", "null"]},
+    "command": nullable(TEXT),
+    "context": nullable(TEXT),
+    "argument": nullable(TEXT),
+    "messages": {"type": ["array", "string", "null"]},
+    "frames": {"type": ["array", "null"]},
+}
 SCHEMAS: Final[Properties] = {
+    "PlanList": _envelope(list_of(_shape(PLAN))),
+    "PlanAnswer": _envelope(_shape(PLAN_MESSAGE)),
+    "PlanCount": _envelope(INTEGER),
+    "PlanImports": _envelope(list_of(_shape(PLAN_IMPORT))),
+    "NewPlan": {
+        "type": "object",
+        "required": ["station", "plan_type"],
+        "properties": {"station": TEXT, "plan_type": {"type": ["integer", "string"]}, **_NEW_PLAN},
+    },
+    "PlanMessages": {"type": "array", "maxItems": 1_000, "items": OBJECT},
     "CompatProblem": extend(PROBLEM, {"success": {"const": False}, "message": TEXT}),
     "ScheduledTask": _shape(_SCHEDULED_TASK, _WARNINGS),
     "ScheduledTasks": list_of(ref("ScheduledTask")),

@@ -12,7 +12,7 @@ from ...model.events.trigger_fields import DETAILS_KEY
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run
 from ...model.task import Task
-from ...wire.text_tasks import UPDATED
+from ...wire.tasks.text_tasks import UPDATED
 from .refusals import refuse
 
 TASK_TYPE: Final = "compat.task_type"

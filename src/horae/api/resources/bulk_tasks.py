@@ -20,9 +20,9 @@ from ...model.task import Task
 from ...ports.store import TaskFilter
 from ...service.query.parser import MAX_CHARACTERS
 from ...service.service import Service
-from ...service.tasks.bulk_actions import MAX_SYNCHRONOUS, exceeds_synchronous
-from ...service.tasks.functions import ResolvedRequest
-from ...service.tasks.operations import OperationRequest, scope_for
+from ...service.tasks.functions.functions import ResolvedRequest
+from ...service.tasks.operations.actions import MAX_SYNCHRONOUS, exceeds_synchronous
+from ...service.tasks.operations.operations import OperationRequest, scope_for
 from ...service.tasks.task_request import TaskRequest
 from ...web.body import read_json_body
 from ...web.idempotency import Ids, idempotent, key_of, store_ids
@@ -35,8 +35,8 @@ from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
 from ...wire.operations import operation_json
 from ...wire.overview import bulk_json
-from ...wire.previews import warnings_json
-from ...wire.tasks import next_due, read_task
+from ...wire.tasks.previews import warnings_json
+from ...wire.tasks.task import next_due, read_task
 from ..bulk_actions import PREFER, RESPOND_ASYNC, action_of, permission_check, prefers_async
 from ..openapi import ACTIONS, BULK, Operation
 from ..parameters import FILTERS, DryRun, build_filter, service_for

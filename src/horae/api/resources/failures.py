@@ -17,7 +17,7 @@ from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.failures import failure_groups_json, retry_report_json
 from ..openapi import RETRIES, Operation
-from ..parameters import DryRun, Limit, Owner, Q, State, service_for
+from ..parameters import DryRun, Limit, Owner, Q, State, System, reader_of, service_for
 from .runs import Since, Until, build_run_filter
 
 routes: Final = RouteGroup("/v1", "runs")
@@ -43,12 +43,13 @@ async def list_failures(  # noqa: PLR0913 - every condition by its name
     state: State = None,
     key: Annotated[str | None, Query(max_length=16, description="The key of a group, or its beginning.")] = None,
     limit: Limit = 50,
+    system: System = False,
 ) -> Response:
     service = app_context(request).service
     run_filter = await build_run_filter(
         request, principal, task=task, owner=owner, since=since, until=until, q=q, state=state
     )
-    found = await service.failures.summaries(principal, run_filter, key, limit)
+    found = await service.failures.summaries(reader_of(principal, system=system), run_filter, key, limit)
     names = await service.tasks.names(principal, [group.newest.task_id for group in found.items])
     return json_response(failure_groups_json(found, names, request_language(request)))
 

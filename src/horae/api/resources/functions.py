@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
-from ...service.tasks.function_records import defaults_json, signature_json
-from ...service.tasks.functions import KnownFunction
+from ...service.tasks.functions.functions import KnownFunction
+from ...service.tasks.functions.records import defaults_json, signature_json
 from ...web.parameters import Path
 from ...web.request_context import app_context
 from ...web.responses import json_response

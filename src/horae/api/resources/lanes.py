@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
-from ...model.rate import RateChange, parse_rate
+from ...model.lanes.rate import RateChange, parse_rate
 from ...model.refusals import refuse
 from ...web.language import request_language
 from ...web.parameters import Body, Path

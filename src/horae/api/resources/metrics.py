@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...observe.exposition import CONTENT_TYPE
-from ...observe.metrics_server import Observability
+from ...observe.metrics_server import Observability, scrape_engines
 from ...observe.scrape_access import check_access
 from ...web.authentication import authenticate_caller
 from ...web.request_context import app_context
@@ -40,5 +40,5 @@ async def metrics(request: Request) -> Response:
         return await authenticate_caller(request)
 
     await check_access(observability.policy, peer, request.headers, authenticate)
-    engine_text = None if observability.engine_peer is None else await observability.engine_peer.scrape()
-    return Response(await observability.observer.text(context.service.store, engine_text), media_type=CONTENT_TYPE)
+    engine_texts = await scrape_engines(observability.engine_peers)
+    return Response(await observability.observer.text(context.service.store, engine_texts), media_type=CONTENT_TYPE)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
-from ...service.tasks.operations import scope_for
+from ...service.tasks.operations.operations import scope_for
 from ...web.idempotency import Ids, idempotent, store_ids
 from ...web.language import request_language
 from ...web.pagination import decode_cursor, page_response

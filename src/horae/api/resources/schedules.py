@@ -15,7 +15,7 @@ from ...web.parameters import Body
 from ...web.request_context import app_context
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
-from ...wire.previews import preview_json, read_question
+from ...wire.tasks.previews import preview_json, read_question
 from ..openapi import PREVIEW, Operation
 
 routes: Final = RouteGroup("/v1/schedules", "schedules")

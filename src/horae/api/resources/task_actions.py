@@ -29,10 +29,10 @@ from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
-from ...wire.previews import preview_json
-from ...wire.review import review_json
-from ...wire.run_inputs import read_input
 from ...wire.runs import why_json
+from ...wire.tasks.previews import preview_json
+from ...wire.tasks.review import review_json
+from ...wire.tasks.run_inputs import read_input
 from ..create_task import set_trace_links
 from ..openapi import APPROVE, BACKFILL, IF_MATCH, PAUSE, REJECT, RESUME, RUN_NOW, SKIP, Operation
 from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
@@ -341,6 +341,24 @@ async def reject_task(
     await _load_expected(request, principal, task_id)
     facts = await service_for(request, dry_run=dry_run).approvals.reject(principal, task_id, reason)
     return await _respond(request, principal, facts, include)
+
+
+@routes.get(
+    "/chain",
+    Operation(
+        "get_task_chain",
+        "The tasks that it descends from, itself, and those that descend from it",
+        "TaskChain",
+        problems=(404,),
+    ),
+)
+async def get_task_chain(
+    request: Request, principal: Principal, task_id: TaskId, *, include: Include = None
+) -> Response:
+    included, language = parse_include(include), request_language(request)
+    chain = await app_context(request).service.tasks.chain(principal, task_id)
+    tasks = [await render_task(request, principal, each, language, included) for each in chain.tasks]
+    return json_response({"tasks": tasks, "cut": chain.cut})
 
 
 @routes.get(

@@ -27,8 +27,8 @@ from ...web.request_context import app_context
 from ...web.responses import no_content
 from ...web.routing import RouteGroup
 from ...wire.agenda import agenda_json
-from ...wire.receipts import edited_json, receipt_json
-from ...wire.tasks import next_due, read_edits, task_json
+from ...wire.tasks.receipts import edited_json, receipt_json
+from ...wire.tasks.task import next_due, read_edits, task_json
 from ..create_task import TaskCreator, parse_task
 from ..field_selection import TASK_FIELDS, Fields, parse_fields, task_entity
 from ..openapi import EDIT, IF_MATCH, IF_NONE_MATCH, NEW_TASK, Operation

@@ -20,7 +20,7 @@ from ...model.accounts.principal import LOCAL, Scope
 from ...model.events.webhook import Webhook
 from ...ports.doctor import Check, Fix, escape_braces, make_check, refusal_check
 from ...quantities import duration_message, exact_duration
-from ...stores.sql.status import RequestInstant
+from ...stores.sql.reads.status import RequestInstant
 from ...version import __version__
 from ...wire.instants import parse_instant
 from ...wire.problems import sentence_of

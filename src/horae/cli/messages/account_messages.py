@@ -159,6 +159,9 @@ QUOTA_NAMES: Final = {
     "stream_messages": Message("{limit} messages in a stream", "每个消息流 {limit} 条消息"),
     "stream_readers": Message("{limit} readers of a stream", "每个消息流 {limit} 个读取者"),
     "stored_message_bytes": Message("{limit} bytes of messages", "消息共 {limit} 字节"),
+    "lanes": Message("{limit} lanes", "{limit} 条通道"),
+    "task_lanes": Message("{limit} lanes of a task", "每个任务 {limit} 条通道"),
+    "destinations": Message("{limit} destinations of messages", "{limit} 个通知目的地"),
 }
 ALL_AGENTS: Final = Message("all agents", "所有智能体")
 AGENT_TITLES: Final = Message("NAME|OWNER|STATE", "名称|所有者|状态")

@@ -32,6 +32,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "没有上下文“{name}”。",
             "“horae context ls”可列出,“horae login 地址”可新建。",
         ),
+        "no_group_setting": RefusalEntry(
+            BadUsage,
+            "No setting of the group is given.",
+            "Name one: horae group set {folder} --trigger @Andy",
+            "没有给出群组的设置。",
+            "请给出一项:horae group set {folder} --trigger @Andy",
+        ),
+        "group_or_all": RefusalEntry(
+            BadUsage,
+            "Name one group, or --all.",
+            "See the groups that there are: horae group ls",
+            "请指定一个群组或 --all。",
+            "查看已有的群组:horae group ls",
+        ),
         "bad_context_name": RefusalEntry(
             BadUsage,
             "A context cannot be called '{name}'.",
@@ -122,6 +136,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "Name one agent, or give --all for all agents of the owner.",
             "没有说明要设置谁的限制。",
             "请写出一个智能体的名称，或用 --all 表示该所有者的全部智能体。",
+        ),
+        "stop_one_or_all": RefusalEntry(
+            BadUsage,
+            "One agent, or --all without an owner, is needed.",
+            "Name one agent: horae agent stop NAME --owner OWNER. Or stop all of them: horae agent stop --all",
+            "需要一个智能体,或不带所有者的 --all。",
+            "请写出一个智能体:horae agent stop 名称 --owner 所有者。或停止全部:horae agent stop --all",
         ),
         "audit_broken": RefusalEntry(
             Refusal,

@@ -50,6 +50,19 @@ COMMANDS: Final[dict[str, str]] = {
     "List destinations, never their URLs.": "列出目的地，不显示其 URL。",
     "List what was sent there, newest first.": "列出发往该处的消息，最新的在前。",
     "Remove a destination; tasks that name it send nothing there.": "删除目的地；引用它的任务不再向其发送消息。",
+    "Register chats, each with an agent; change, stop or remove them.": (
+        "注册聊天群组（每个群组有一个智能体），修改、停止或删除。"
+    ),
+    "Register a chat as a group; it becomes an owner of tasks.": "将聊天注册为群组；它成为任务的所有者。",
+    "List groups.": "列出群组。",
+    "List chats that have written and have no group.": "列出发来过消息但没有群组的聊天。",
+    "Show one group: its settings, its agent and its messages.": "查看一个群组：设置、智能体和消息。",
+    "Change the given settings of a group.": "修改群组的给定设置。",
+    "Remove a group; its files, messages and tasks stay, its tasks do not run.": (
+        "删除群组；文件、消息和任务保留，任务不再运行。"
+    ),
+    "Stop a group, or all: no turn of it starts until it is started.": "停止一个或全部群组：启动之前不再开始新的回合。",
+    "Start a group that was stopped, or all.": "启动已停止的一个或全部群组。",
     "Show who did what, newest first.": "查看谁做了什么，最新的在前。",
     "Verify the whole chain; exit code 1 when a row was changed.": "验证整条审计链；被改动时退出码为 1。",
     "Choose the server that commands go to.": "选择命令发往的服务器。",
@@ -61,7 +74,14 @@ COMMANDS: Final[dict[str, str]] = {
     "List names, never values.": "列出名称，不显示值。",
     "Remove a secret for good.": "永久删除机密。",
     "Make a new key and encrypt all secrets with it; engines keep running.": "生成新密钥并重新加密；运行中的节点不受影响。",
-    "Pause all tasks of an agent; it can no longer make or resume tasks.": "暂停智能体创建的全部任务，并禁止其新建或恢复任务。",
+    "Stop an agent: its runs end, its tasks are paused; it can no longer make or resume tasks.": (
+        "停止智能体：结束其运行，暂停其任务，并禁止其新建或恢复任务。"
+    ),
+    "All agents of all owners, at once.": "同时作用于所有所有者的全部智能体。",
+    "Show what a group has used of its budget today.": "查看群组今天的预算使用情况。",
+    "tokens=200000/day, cost=2.5/day (US dollars), runs=50/day; repeatable, 'none' removes a limit.": (
+        "tokens=200000/day、cost=2.5/day（美元）、runs=50/day；可重复，'none' 取消上限。"
+    ),
     "Restart an agent, and resume the tasks that were paused with it.": "恢复智能体及随之暂停的任务。",
     "Copy the store while it is in use: a complete copy of one instant, or none.": "在线备份存储：同一时刻的完整副本。",
     "Replace the store with a backup; the old file is kept next to it.": "用备份替换存储；原有数据保留在旁边。",
@@ -77,10 +97,10 @@ OPTIONS: Final[dict[str, str]] = {
     "Which server, for any command.": "使用哪个服务器，适用于所有命令。",
     "Language of the answers.": "回答的语言。",
     (
-        "Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, "
+        "Which store: sqlite:///file.db, postgresql://…, mysql://…, redis://…. Default: HORAE_STORE, horae.toml, "
         "./horae.db where it exists, $XDG_DATA_HOME/horae/horae.db."
     ): (
-        "存储地址：sqlite:///file.db、postgresql://…、mysql://…。 "
+        "存储地址：sqlite:///file.db、postgresql://…、mysql://…、redis://…。 "
         "默认依次为：HORAE_STORE、horae.toml、当前目录已有的 ./horae.db、$XDG_DATA_HOME/horae/horae.db。"
     ),
     "A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login URL'.": (
@@ -97,6 +117,26 @@ OPTIONS: Final[dict[str, str]] = {
     # --- start
     "Where the app with your functions is; without: no functions.": "含有任务函数的应用的位置；省略则没有函数。",
     "Put a few demo tasks there; the first fires within 5 seconds.": "添加几个演示任务；第一个在 5 秒内触发。",
+    "Let stations join over ZeroMQ, so that tasks can call them.": "允许站点通过 ZeroMQ 加入，以便任务调用它们。",
+    "Let programs join over ZeroMQ, and see who has joined.": "让程序通过 ZeroMQ 加入，并查看谁已加入。",
+    "Allow a key to join as a station.": "允许一个公钥作为站点加入。",
+    "Remove a station, or one of its keys; connections with the keys end.": "删除站点或其中一个公钥；使用这些公钥的连接随即断开。",
+    "List stations: who has joined, how many calls they execute, and their last answers.": "列出站点：谁已加入、正在执行多少调用、最近的应答。",
+    "Show a public key: of the node here, or of a station.": "显示公钥：本机节点的，或某个站点的。",
+    "Run all stations of a module here, until Ctrl-C.": "在此运行模块中的所有站点，直到 Ctrl-C。",
+    "Name of the station.": "站点名称。",
+    "Whose station. Default: yours.": "站点的所有者。默认：您自己。",
+    "Its public key: horae station key --station NAME prints it.": "站点的公钥：horae station key --station 名称 会输出它。",
+    "What it does. Default: api.": "站点的类型。默认：api。",
+    "Only this worker may use the key; a voter needs it.": "只有该工作进程可以使用此公钥；投票者必须指定。",
+    "Remove this key only.": "只删除这个公钥。",
+    "The key of this station, made if there is none. Default: that of the node.": "该站点的公钥，没有则创建。默认：节点的公钥。",
+    "Where the stations are declared.": "声明站点的位置。",
+    "Name of this process within its stations. Default: machine and process.": "本进程在站点中的名称。默认：机器名和进程号。",
+    "Run the agents of chat groups too: channels, turns, answers.": "同时运行聊天群组的智能体：渠道、轮次和回答。",
+    "Run so many processes with an engine, for more than one core; each is a node of its own. Default: 1.": (
+        "运行指定数量的带节点的进程，以使用多个处理器核心；每个进程都是独立的节点。默认：1。"
+    ),
     "End after so many seconds.": "运行指定的秒数后结束。",
     "Report runs that succeed or are skipped too.": "同时显示成功和跳过的运行。",
     "The lease that all nodes on this store share. Default: 15.": "此存储上所有节点共用的租约（秒）。默认：15。",
@@ -108,6 +148,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Poll every so many seconds, instead of sleeping until the next due instant.": "每隔指定的秒数轮询，而不是休眠到下一个到期时刻。",
     "A label of this node, for tasks with --where; repeatable.": "此节点的标签，供带 --where 的任务使用；可重复。",
     "Stable name of this node, its label 'node'. Default: the machine's.": "此节点的固定名称，即标签 node。默认：机器名。",
+    "Refuse a store that can lose what it has acknowledged.": "存储可能丢失已确认的数据时拒绝启动。",
     "Run it on nodes with this label; repeatable.": "只在带有此标签的节点上运行；可重复。",
     "Execute at most so many runs at once. Default: 1024.": "最多同时执行的运行数。默认：1024。",
     "Name of the agent that makes the tasks.": "由谁创建任务。",
@@ -131,7 +172,7 @@ OPTIONS: Final[dict[str, str]] = {
     "For --http, instead of payload.": "用于 --http，代替 payload。",
     "For --http: sign with this secret.": "用于 --http：用此机密签名。",
     "Where WHEN names no zone: Europe/Berlin.": "时间未注明时区时使用，例如 Asia/Shanghai。",
-    "At most so many at once: see 'horae lane NAME LIMIT'.": "限制并发的通道；见 horae lane NAME LIMIT。",
+    "At most so many at once: see 'horae lane NAME LIMIT'; repeatable.": "限制并发的通道；见 horae lane NAME LIMIT；可重复。",
     "Further lanes; a run starts when all of them have room.": "其他通道；所有通道都有空位时才开始运行。",
     "Set limits of an agent, or of all agents of an owner.": "设置一个智能体的限额，或某个所有者的全部智能体的限额。",
     "All agents of the owner, where nothing was set for one of them.": "该所有者的全部智能体；单独设置过的除外。",
@@ -181,6 +222,41 @@ OPTIONS: Final[dict[str, str]] = {
     "Its first position. Default: the end of the stream.": "起始位置。默认：消息流的末尾。",
     "Remove the reader.": "移除该读取者。",
     "Register a reader of a stream, or remove one; its cursor moves with the runs that handle messages.": "登记或移除消息流的读取者；其游标随处理消息的运行移动。",
+    "Plans: messages to stations at planned times, as in Zero.": "计划：在计划时间发往站点的消息，与 Zero 相同。",
+    "Its id in hexadecimal, or msg:STATION:ID.": "十六进制标识，或 msg:STATION:ID。",
+    "The station that executes it.": "执行它的站点。",
+    "What the station executes; for a publisher the title.": "站点执行的命令；发布站点则为标题。",
+    "Kind of time.": "时间类型。",
+    "Delay, weekday (Sunday 0) or day of the month.": "延时、星期几（周日为 0）或几号。",
+    "How often; -1 without end.": "次数；-1 表示一直重复。",
+    "Unix seconds; 0 is now.": "Unix 秒；0 表示现在。",
+    "Catch up what is missed; otherwise it is skipped.": "补上错过的时间；否则跳过。",
+    "Skip so many first; -1 skips all.": "先跳过多少次；-1 全部跳过。",
+    "Its title.": "标题。",
+    "Argument of the command.": "命令的参数。",
+    "Context of the command.": "命令的上下文。",
+    "Its id, a whole number; one is made otherwise.": "标识（整数）；省略时自动生成。",
+    "Publish a plan to a station.": "向站点发布计划。",
+    "Plans that were closed within a day.": "一天内关闭的计划。",
+    "Only those of this station.": "只列出此站点的计划。",
+    "Only those with this kind of time.": "只列出此时间类型的计划。",
+    "List plans with their states and counters.": "列出计划及其状态和计数。",
+    "Show one plan with its message and its newest results.": "查看一个计划及其消息和最新结果。",
+    "How many; -1 skips all, 0 none.": "多少次；-1 全部跳过，0 不跳过。",
+    "Skip the next occurrences of a plan; they count.": "跳过计划接下来的几次；计入次数。",
+    "Take a plan out of the queue until it is reset.": "将计划移出队列，直到重置。",
+    "Put a paused plan, or one in error, back into the queue.": "将已暂停或出错的计划放回队列。",
+    "End a plan; it is shown for a day.": "关闭计划；一天内仍可查看。",
+    "Delete a closed plan with its history.": "删除已关闭的计划及其历史。",
+    "A JSON list of plan messages; - reads standard input.": "由计划消息组成的 JSON 列表；- 表示从标准输入读取。",
+    "Import the stored plans of a Zero installation.": "导入 Zero 系统中保存的计划。",
+    "Texts on their way to chats.": "发往聊天的文本。",
+    "Only those in this state.": "只列出此状态的投递。",
+    "Only those of this chat, for example telegram:-100.": "只列出此聊天的投递，例如 telegram:-100。",
+    "List texts on their way to chats, newest first.": "列出发往聊天的文本，最新的在前。",
+    "Show one delivery with its attempts and its problem.": "查看一次投递及其尝试和问题。",
+    "Send a failed text again, from the first part that was not accepted.": "重新发送失败的文本，从第一个未被接受的部分开始。",
+    "Discard a pending or failed text: it is not sent.": "丢弃待发送或失败的文本：不再发送。",
     "Delete a stream with its messages and readers.": "删除消息流及其消息和读取者。",
     "Check before each run: 'command PROGRAM …', 'http URL', 'function NAME'.": "每次运行前的检查：'command 程序 …'、'http URL'、'function 名称'。",
     "Longest time that the gate may take.": "门控检查的最长时间。",
@@ -214,7 +290,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Of this owner.": "属于此所有者。",
     "In this lane.": "在此通道中。",
     "System tasks, which Horae makes itself, instead of all others.": "改为显示由 Horae 自行创建的系统任务。",
-    "With this kind of target: http, command, function, event.": "目标类型：http、command、function、event。",
+    "With this kind of target: http, command, function, event, agent.": "目标类型：http、command、function、event、agent。",
     'As a query: state:failed,paused label:team=ops "a text".': '查询语句：state:failed,paused label:team=ops "文字"。',
     "In order of creation, or of what comes next.": "按创建顺序，或按下次触发时间排序。",
     "So many on a page.": "每页的数量。",
@@ -238,6 +314,9 @@ OPTIONS: Final[dict[str, str]] = {
     ),
     "Look from here on (not included). Default: now.": "从此刻之后开始查看。默认：现在。",
     "Look up to here (included).": "查看到此刻为止（含）。",
+    "With --all: of system tasks, which Horae makes itself, instead of all others.": (
+        "与 --all 同用：改为显示由 Horae 自行创建的系统任务。"
+    ),
     "The fires of all tasks, within a day or up to --until.": "所有任务在一天内（或到 --until 为止）的触发时间。",
     "How many fires at the most. Default: 5; with --all 20, and no more than 200.": (
         "最多显示的触发次数。默认：5；使用 --all 时为 20，最多 200。"
@@ -303,6 +382,31 @@ OPTIONS: Final[dict[str, str]] = {
     "Whose events. Default: yours.": "谁的事件。默认：你自己的。",
     "Its id: whk_….": "webhook 的标识：whk_…。",
     "- reads it from standard input; without it, a prompt asks.": "- 表示从标准输入读取；省略时提示输入。",
+    "Give this prompt to the agent of --group.": "将此提示交给 --group 的智能体。",
+    "The chat group whose agent does it: see 'horae group ls'.": "由哪个群组的智能体执行：见“horae group ls”。",
+    "For --group: the session of the chat, none (default), or that of the task's last run.": (
+        "与 --group 一起：使用聊天的会话、不使用会话（默认），或任务上次运行的会话。"
+    ),
+    "Address of the chat, for example telegram:-100123.": "聊天的地址，例如 telegram:-100123。",
+    "Another chat.": "另一个聊天。",
+    "All groups.": "全部群组。",
+    "For --group: limit for each day: tokens=20000, cost=2.5 (US dollars), runs=4; repeatable.": (
+        "与 --group 一起：每天的上限：tokens=20000、cost=2.5（美元）、runs=4；可重复。"
+    ),
+    "Folder of the group: A-Z a-z 0-9 _ -": "群组的文件夹：A-Z a-z 0-9 _ -",
+    "Name of the group. Default: its folder.": "群组的名称。默认：其文件夹。",
+    "Word that a message begins with. Default: @Andy.": "消息开头的触发词。默认：@Andy。",
+    "Whether only messages with the trigger are answered.": "是否只回复带触发词的消息。",
+    "Its agent manages the tasks of all groups.": "其智能体管理所有群组的任务。",
+    "Zone of its schedules and times; '' for none.": "其计划和时间所用的时区；'' 表示不设。",
+    "Longest time without output of its agent.": "其智能体无输出的最长时间。",
+    "Longest time of a run of its agent; nothing extends it.": "其智能体一次运行的最长时间；任何情况都不会延长。",
+    "Its agent ends after so long without a message.": "这么久没有消息后其智能体结束。",
+    "Memory of its agent.": "其智能体的内存。",
+    "Most processes of its agent.": "其智能体的最多进程数。",
+    "Processor share of its agent; 0.5 is half of one.": "其智能体的处理器份额；0.5 为半个。",
+    "Directory that its agent sees; repeatable, 'none' removes all.": "其智能体可见的目录；可重复，'none' 移除全部。",
+    "Its agent runs on this node only; '' for any.": "其智能体只在此节点运行；'' 表示任意节点。",
     "Hold messages at this time of day.": "在每天的这个时段暂存消息。",
     "Zone of the quiet hours, and of times in messages.": "静默时段以及消息中时间所用的时区。",
     "Whether what tasks say (--say) is sent there.": "任务说的话（--say）是否发往此处。",
@@ -337,7 +441,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Where the copy is.": "副本的位置。",
     "With the history of each task.": "包括每个任务的历史。",
     "Into a file that only you may read.": "写入只有你能读取的文件。",
-    "An export, a crontab, a NanoClaw database, OpenClaw jobs.": "导出文件、crontab、NanoClaw 数据库或 OpenClaw 任务。",
+    "An export, a crontab, a NanoClaw database or installation, OpenClaw jobs.": "导出文件、crontab、NanoClaw 数据库或 OpenClaw 任务。",
     "auto, jsonl, crontab, nanoclaw or openclaw.": "auto、jsonl、crontab、nanoclaw 或 openclaw。",
     "Whose tasks they become.": "导入后任务的所有者。",
     "A crontab with a column for the user, as /etc/crontab.": "带有用户列的 crontab，如 /etc/crontab。",

@@ -24,8 +24,8 @@ LATE: Final = Message("Late", "错过")
 DECLARED: Final = Message("Code", "声明")
 BY_FUNCTION: Final = Message("{fields} (declared by {name})", "{fields}(由 {name} 声明)")
 PASSWORD_LEFT_OUT: Final = Message(
-    "The commands leave the password of the store out: set PGPASSWORD, PGPASSFILE or MYSQL_PWD, or put its address into HORAE_STORE.",
-    "这些命令不含存储的密码:请设置 PGPASSWORD、PGPASSFILE 或 MYSQL_PWD,或把存储的地址放入 HORAE_STORE。",
+    "The commands leave the password of the store out: set PGPASSWORD, PGPASSFILE, MYSQL_PWD or REDISCLI_AUTH, or put its address into HORAE_STORE.",
+    "这些命令不含存储的密码:请设置 PGPASSWORD、PGPASSFILE、MYSQL_PWD 或 REDISCLI_AUTH,或把存储的地址放入 HORAE_STORE。",
 )
 UNDO: Final = Message("Undo", "撤销")
 SEE: Final = Message("See", "查看")
@@ -40,14 +40,21 @@ FIX: Final = Message("Fix", "处理")
 GONE: Final = Message("Gone", "减少")
 NEW: Final = Message("New", "新增")
 AS_IT_RUNS: Final = Message("Exactly as it runs", "实际运行内容")
-PAYLOAD: Final = Message("With", "参数")
+PAYLOAD: Final = Message("With", "负载")
 CREATED: Final = Message("Made", "创建")
 IDLE: Final = Message("Idle", "空闲")
+USAGE: Final = Message("Usage", "用量")
+USAGE_TOKENS: Final = Message("{input} tokens in, {output} out", "输入 {input} token，输出 {output} token")
+USAGE_COST_UNKNOWN: Final = Message("cost unknown", "费用未知")
+USAGE_COST_AT_LEAST: Final = Message("at least {cost}", "至少 {cost}")
+USAGE_UNPRICED: Final = Message("no price for {model}", "{model} 没有价格")
+USAGE_TURNS: Final = Message("{turns} turns", "{turns} 轮")
 IDLE_SINCE: Final = Message("since {since}", "自 {since} 起")
 PLANNED: Final = Message("Due", "计划")
 BEGAN: Final = Message("Began", "开始")
 OVER: Final = Message("Ended", "结束")
 ERROR: Final = Message("Error", "错误")
+GATE_WORDS: Final = Message("Gate", "门控")
 RESULT: Final = Message("Result", "结果")
 INPUT: Final = Message("Input", "输入")
 MERGED_INPUT: Final = Message("Merged input", "合并输入")
@@ -113,7 +120,7 @@ POLICY_FIELDS: Final[dict[str, Message]] = {
     "where": Message("where", "运行位置"),
     "timeout": Message("timeout", "超时"),
 }
-WITHIN: Final = Message("{mode} within {length}", "{mode}({length} 内)")
+WITHIN: Final = Message("{mode} within {length}", "{mode}（{length}内）")
 FAILING: Final = Message("failing ({number})", "连续失败({number})")
 MISSED: Final = Message("{number} missed", "错过 {number} 次")
 RUNNING_NOW: Final = Message("running", "运行中")
@@ -184,7 +191,7 @@ LANE_MORE: Final = Message("more entries wait than are listed", "等待的比列
 LANE_PRIORITY: Final = Message("priority {number}", "优先级 {number}")
 NODE_TITLES: Final = Message(
     "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|LABELS|FUNCTIONS",
-    "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态|标签|函数",
+    "节点|主机|版本|加入时间|上次续约|占用|时钟偏差|状态|标签|函数",
 )
 NODE_STATES: Final[dict[str, Message]] = {
     "live": Message("live", "正常"),
@@ -358,6 +365,7 @@ WAITING_LINE: Final = Message(
     "{overdue} 个逾期 · {parked} 个等待通道 · {stranded} 个等待节点",
 )
 LANE_SET: Final = Message("✓ at most {limit} runs of {name} at once", "✓ {name} 最多同时运行 {limit} 个")
+LANE_UNLIMITED: Final = Message("✓ {name} has no limit", "✓ {name} 没有上限")
 LANE_RATE_SET: Final = Message(
     "✓ at most {rate}: so many starts of {name} within any such period",
     "✓ {name} 在任意一个该时长内的启动次数最多为 {rate}",

@@ -16,6 +16,11 @@ AGAIN: Final = Message("running again after {seconds} s", "{seconds} 秒后恢�
 DATA: Final = Message("Data", "数据")
 STORE: Final = Message("Store", "存储")
 TASKS: Final = Message("Tasks", "任务")
+AGENTS: Final = Message("Agents", "智能体")
+AGENTS_RUN: Final = Message(
+    "by {runtime} · channels: {channels} · groups: {groups}", "运行方式 {runtime} · 渠道:{channels} · 群组:{groups}"
+)
+NO_NAMES: Final = Message("none", "无")
 SCHEDULER: Final = Message("Scheduler", "调度")
 OUTAGE: Final = Message("Outage", "中断")
 TRY: Final = Message("Try", "试试")
@@ -33,8 +38,8 @@ NEXT: Final = Message("next {at} ({ahead}) {name}", "下一个 {at}({ahead}){nam
 NOTHING_NEXT: Final = Message("nothing to come", "没有待执行的任务")
 IN_MEMORY: Final = Message("in memory; gone when this process ends", "仅在内存中;进程结束后消失")
 NAME_THE_STORE: Final = Message(
-    "the commands below leave its password out: set PGPASSWORD, PGPASSFILE or MYSQL_PWD, or put its address into HORAE_STORE",
-    "下面的命令不含它的密码:请设置 PGPASSWORD、PGPASSFILE 或 MYSQL_PWD,或把它的地址放入 HORAE_STORE",
+    "the commands below leave its password out: set PGPASSWORD, PGPASSFILE, MYSQL_PWD or REDISCLI_AUTH, or put its address into HORAE_STORE",
+    "下面的命令不含它的密码:请设置 PGPASSWORD、PGPASSFILE、MYSQL_PWD 或 REDISCLI_AUTH,或把它的地址放入 HORAE_STORE",
 )
 SQLITE: Final = Message("{path}  (SQLite, WAL)", "{path}(SQLite、WAL)")
 NOTHING_RAN: Final = Message("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")
@@ -79,6 +84,13 @@ ON_SIGNAL: Final = Message("on Ctrl-C", "按 Ctrl-C")
 STOPPING: Final = Message("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
 STOPPED: Final = Message("stopped", "已停止")
 DRAINED: Final = Message("drained: no run is left", "已排空:没有正在进行的运行")
+PROCESSES_ON_SQLITE: Final = Message(
+    "on SQLite one process at a time writes to the file, so the gain has a limit: compare with one process, "
+    "or use a PostgreSQL store (processes_on_sqlite)",
+    "在 SQLite 上同一时刻只有一个进程写文件，因此收益有限：请与单进程比较，或使用 PostgreSQL 存储（processes_on_sqlite）",
+)
+PROCESS: Final = Message("Process", "进程")
+PROCESS_READY: Final = Message("{number} of {total} is ready", "第 {number} 个（共 {total} 个）已就绪")
 WORKER_DIED: Final = Message(
     "the worker process {pid} died ({how}); it begins again in {pause:g} s",
     "工作进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",
@@ -194,6 +206,16 @@ RUNS_TAKEN_BEFORE: Final = Message(
     "历史运行 {taken} 条,已存在 {there} 条,未导入 {left} 条",
 )
 GROUPS_TAKEN: Final = Message("{number} groups", "{number} 个群组")
+GROUP_NEW: Final = Message("new, {chat}", "新建,{chat}")
+GROUP_KNOWN: Final = Message("registered already, {chat}", "已注册,{chat}")
+MESSAGES_TAKEN: Final = Message(
+    "{messages} messages, {waiting} of them wait", "{messages} 条消息,其中 {waiting} 条等待处理"
+)
+SESSION_TAKEN: Final = Message("session", "会话")
+FILES_TAKEN: Final = Message(
+    "files: {copied} copied, {known} there already, {left} not copied (links, pipes, unreadable), {over} over the limit",
+    "文件:已复制 {copied} 个,已存在 {known} 个,未复制 {left} 个(链接、管道、无法读取),超出限额 {over} 个",
+)
 OVER: Final = Message("{number} tasks are over and stay behind", "{number} 个任务已结束,不再导入")
 NOTHING_WRITTEN: Final = Message("nothing written; drop --dry-run to apply", "没有写入;去掉 --dry-run 即可执行")
 NOT_TAKEN_OVER: Final = Message("? {source}: {text}  {because}", "? {source}:{text}  {because}")
@@ -238,6 +260,7 @@ SIMULATED_TITLES: Final = (
 LANE_TITLES: Final = (
     Message("LANE", "通道"),
     Message("LIMIT", "上限"),
+    Message("RATE", "速率"),
     Message("RUNS", "运行"),
     Message("WANTED", "同时需要"),
     Message("FULL", "占满"),

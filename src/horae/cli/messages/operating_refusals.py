@@ -18,6 +18,27 @@ CATALOGUE: Final = RefusalCatalogue(
             "既不运行节点也不提供接口,就没有可运行的内容。",
             "请去掉 --no-engine 或 --no-api。",
         ),
+        "agents_without_engine": RefusalEntry(
+            BadUsage,
+            "Agents need the engine: their turns are runs of tasks.",
+            "Leave out --no-engine, or start the agents with: horae worker --agents",
+            "智能体需要节点：它们的轮次就是任务的运行。",
+            "请去掉 --no-engine，或用 horae worker --agents 启动智能体。",
+        ),
+        "stations_without_engine": RefusalEntry(
+            BadUsage,
+            "Stations need the engine: it calls them.",
+            "Leave out --no-engine, or let them join with: horae worker --stations",
+            "站点需要节点：由节点调用它们。",
+            "请去掉 --no-engine，或用 horae worker --stations 让它们加入。",
+        ),
+        "processes_without_engine": RefusalEntry(
+            BadUsage,
+            "--processes counts processes with an engine, and --no-engine leaves the engine out.",
+            "Leave out --no-engine, or run them with: horae worker --processes 2",
+            "--processes 是带节点的进程数，而 --no-engine 表示不运行节点。",
+            "请去掉 --no-engine，或用 horae worker --processes 2 运行它们。",
+        ),
         "socket_without_api": RefusalEntry(
             BadUsage,
             "--socket is for the HTTP API, and that is off.",
@@ -194,6 +215,20 @@ CATALOGUE: Final = RefusalCatalogue(
             "Give the path of store/messages.db.",
             "NanoClaw 数据库不能来自标准输入。",
             "请给出 store/messages.db 的路径。",
+        ),
+        "no_installation": RefusalEntry(
+            NotFound,
+            "'{path}' is a directory without {file}, so it is no NanoClaw installation.",
+            "Give the directory of NanoClaw, or a file.",
+            "“{path}”目录中没有 {file},不是 NanoClaw 安装。",
+            "请给出 NanoClaw 的目录或一个文件。",
+        ),
+        "bad_group_in_export": RefusalEntry(
+            InvalidTask,
+            "{path}, {source}: {problem}",
+            "Change or remove that line of the file, and import it again.",
+            "{path},{source}:{problem}",
+            "请修改或删除文件中的该行,然后重新导入。",
         ),
         "bad_export": RefusalEntry(
             InvalidTask,

@@ -124,6 +124,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "--all 显示所有任务的触发时间:不能同时给出时间文本、任务、--gap 或 --fold。",
             "例如:horae next --all --until 明天",
         ),
+        "system_without_all": RefusalEntry(
+            BadUsage,
+            "--system shows the fires of system tasks, and needs --all.",
+            "Try: horae next --all --system",
+            "--system 显示系统任务的触发时间,需要与 --all 同用。",
+            "例如:horae next --all --system",
+        ),
         "text_or_task": RefusalEntry(
             BadUsage,
             "Say when, or name a task; one of them.",
@@ -169,9 +176,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "no_work": RefusalEntry(
             BadUsage,
             "The task has no target: nothing says what it does.",
-            "Choose one of --say, --http, --command, --function, --event or --target.",
+            "Choose one of --say, --http, --command, --function, --event, --group or --target.",
             "没有说明任务要做什么。",
-            "请选择 --say、--http、--command、--function、--event 或 --target 之一。",
+            "请选择 --say、--http、--command、--function、--event、--group 或 --target 之一。",
         ),
         "stray_words": RefusalEntry(
             BadUsage,
@@ -214,6 +221,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "Leave it out, or call an address with --http.",
             "{option} 只能与 --http 一起使用。",
             "请去掉它,或使用 --http。",
+        ),
+        "only_for_group": RefusalEntry(
+            BadUsage,
+            "{option} belongs to --group.",
+            "Leave it out, or name the group whose agent does it with --group.",
+            "{option} 只能与 --group 一起使用。",
+            "请去掉它,或用 --group 指定执行它的群组。",
         ),
         "nothing_to_change": RefusalEntry(
             BadUsage,
@@ -269,7 +283,7 @@ CATALOGUE: Final = RefusalCatalogue(
             "Still running after {seconds} s: {nodes}; it claims nothing more.",
             "See its load with 'horae nodes'; 'horae nodes drain NODE --undo' reverses the drain.",
             "{seconds} 秒内尚未离开:{nodes};它不再领取任务。",
-            "可用“horae nodes”查看其负载;“horae nodes drain 节点 --undo”可撤销。",
+            "可用“horae nodes”查看其占用;“horae nodes drain 节点 --undo”可撤销。",
         ),
         "nodes_usage": RefusalEntry(
             BadUsage,

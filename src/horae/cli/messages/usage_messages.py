@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from ...model.sentence_patterns import SentencePattern, sentence_pattern, translate
+from ...model.text.sentence_patterns import SentencePattern, sentence_pattern, translate
 
 SENTENCES: Final[tuple[tuple[str, str], ...]] = (
     ("Missing argument {name}. Choose from:{choices}", "缺少参数 {name}。可选:{choices}"),

@@ -54,17 +54,22 @@ _FROM_ENVIRONMENT: Final = f'"${STORE_VARIABLE}"'
 _WITHOUT_STORE: Final = frozenset({"completion", "context", "explain", "help", "login", "logout", "move", "version"})
 _AT_STORE: Final = frozenset({"db", "doctor", "mcp", "service", "up", "worker"})
 """Commands that work on a store only, not on a server."""
-_OWNED: Final[dict[str, frozenset[str]]] = {
-    "agent": frozenset({"ls", "set", "stop", "restart"}),
-    "session": frozenset({"ls"}),
+OWNER_COMMANDS: Final[dict[str, frozenset[str]]] = {
+    "agent": frozenset({"show", "set", "stop", "restart"}),
+    "messages": frozenset({"ls", "show", "read", "send", "set", "reader", "rm"}),
+    "notify": frozenset({"add", "set", "test", "notices", "rm"}),
     "secret": frozenset({"set", "ls", "rm", "grant", "revoke"}),
+    "session": frozenset({"ls"}),
+    "station": frozenset({"allow", "rm"}),
     "token": frozenset({"make", "ls"}),
+    "webhook": frozenset({"add"}),
 }
 """Subcommands with `--owner`: a hint of the same family repeats the owner."""
 _NAMES: Final = "|".join(sorted({*COMMANDS, *ALIASES}, key=len, reverse=True))
+_SUBCOMMANDS: Final = "|".join(sorted({each for names in OWNER_COMMANDS.values() for each in names}))
 _COMMAND: Final = re.compile(
     rf"(?<![A-Za-z0-9_/.\-])(?<!-m )horae[ ](?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
-    r"(?P<rest> (?:ls|set|rm|grant|revoke|make|stop|restart)(?![A-Za-z0-9_\-]))?"
+    rf"(?P<rest> (?:{_SUBCOMMANDS})(?![A-Za-z0-9_\-]))?"
 )
 
 
@@ -148,7 +153,7 @@ def _complete_match(out: Printer, found: re.Match[str]) -> str:
     local = name in _AT_STORE and out.server is not None
     option = "" if local or name in _WITHOUT_STORE else location_option(out)
     owner = ""
-    if out.owner is not None and out.family == name and rest.strip() in _OWNED.get(name, ()):
+    if out.owner is not None and out.family == name and rest.strip() in OWNER_COMMANDS.get(name, ()):
         owner = "" if _names_owner(found.string) else f" --owner {quote(out.owner)}"
     return f"{out.program or called_program()}{option} {name}{rest}{owner}"
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ...app import Horae
-from ...app.listeners import Event
+from ...app.listeners import TRIGGERED, Event
 from ...errors import StoreError
 from ...message import Message
 from ...model.entry import EntryKind
@@ -22,13 +22,13 @@ from ...schedule.preview import make_fires
 from ...store_retry import StoreRetry, repeat_with_backoff
 from ...wire.instants import milliseconds, utc
 from ..messages import operating_messages as words
-from .formatting import error_text
+from .formats import error_text
 from .printer import Printer
 from .styled_text import Cell, Style, StyledText
 
 _NAME_COLUMN: Final = 16
 _MAX_NAMES: Final = 4_096
-_CHECK_SECONDS: Final = 10.0
+_CHECK_SECONDS: Final = 30.0
 _LONG_OVERDUE: Final = timedelta(seconds=30)
 _ALWAYS: Final = frozenset(
     {EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST, EventKind.RUN_RETRYING, EventKind.TASK_FAILED}
@@ -50,7 +50,8 @@ _VERBOSE: Final = _ALWAYS | {EventKind.RUN_SUCCEEDED, EventKind.RUN_SKIPPED}
 class EventFollower:
     """Listener for all events of an app. Made before the app is opened, so that it receives the first event."""
 
-    def __init__(self, app: Horae, out: Printer, *, verbose: bool) -> None:
+    def __init__(self, app: Horae, out: Printer, *, verbose: bool, texts_only: bool = False) -> None:
+        """`texts_only`: print texts of tasks, and no events of the log, which another process prints."""
         self._app = app
         self.zone = app.zone
         """Zone of the printed times."""
@@ -63,7 +64,8 @@ class EventFollower:
         self._started = asyncio.Event()
         self._waiting = (0, 0)
         """Stranded and long overdue tasks at the last check."""
-        app._listen("*", self.on_event, self._shows)  # noqa: SLF001 - not part of the public API
+        pattern = TRIGGERED if texts_only else "*"
+        app._listen(pattern, self.on_event, self._shows)  # noqa: SLF001 - not part of the public API
 
     def _shows(self, body: Mapping[str, Any]) -> bool:
         """Whether this counts as a listener for an event: a terminal or a program reads it, not a log file."""
@@ -207,8 +209,10 @@ class EventFollower:
     async def _check_waiting(self) -> float:
         """Check once; returns the seconds until the next check."""
         now = self._app.clock.now()
-        stranded = (await self._app.store.waiting(None, now)).stranded
-        overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
+        counts = await self._app.store.waiting(None, now)
+        stranded, overdue = counts.stranded, counts.overdue
+        if overdue:
+            overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
         before, self._waiting = self._waiting, (stranded, overdue)
         if stranded > before[0]:
             self._show_waiting("tasks.stranded", words.STRANDED, stranded)

@@ -129,7 +129,7 @@ def _print_horae_error(error: HoraeError, style: ErrorStyle) -> int:
     from ...wire.problems import mapping_of, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
 
     mapping, sentence = mapping_of(error), sentence_of(error, style.language)
-    exit_code = int(_own_exit(error) or mapping.exit)
+    exit_code = exit_code_of(error)
     if style.as_json:
         _print_json({**problem_json(error, style.language), "hint": style.complete(sentence.hint), "exit": exit_code})
         return exit_code
@@ -141,6 +141,12 @@ def _print_horae_error(error: HoraeError, style: ErrorStyle) -> int:
     hint = [f"  {style.complete(sentence.hint)}"] if sentence.hint else []
     _print_lines([*_wrap_lines([f"✕ {message}"]), *caret, *_wrap_lines([*hint, *_notes(error, style)])])
     return exit_code
+
+
+def exit_code_of(error: HoraeError) -> int:
+    from ...wire.problems import mapping_of  # noqa: PLC0415
+
+    return int(_own_exit(error) or mapping_of(error).exit)
 
 
 def _own_exit(error: HoraeError) -> int | None:

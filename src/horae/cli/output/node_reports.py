@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from ...app import Horae
 from ...message import Message
-from ...node.reports import ApiReady
+from ...node.reports import AgentsReady, ApiReady
+from ...runtime import sqlite_path
 from ...runtime.stores import MEMORY
 from ...service.tasks.default_zone import own_zone
 from ...service.tasks.demo_tasks import create_demo_tasks
@@ -25,6 +27,7 @@ from .startup_lines import (
     gather_startup_facts,
     is_seen_at_once,
     print_labelled,
+    show_agents,
     show_api,
     show_start,
     start_json,
@@ -64,14 +67,20 @@ class PrintedWorkerReports(PrintedReports):
         super().__init__(out, options)
         self._settings = settings
         self._app = app
-        self._events = EventFollower(app, out, verbose=options.verbose)
+        self._is_first = options.number == 0
+        # The event log has the runs of all processes; texts of tasks exist only in the process that ran them.
+        self._events = EventFollower(app, out, verbose=options.verbose, texts_only=not self._is_first)
         self._opened = app.clock.now()
         self._start: StartupFacts | None = None
         self._demo_tasks = 0
+        self._agents: AgentsReady | None = None
+
+    def on_agents(self, agents: AgentsReady) -> None:
+        self._agents = agents
 
     async def on_open(self) -> None:
         app, options = self._app, self._options
-        self._demo_tasks = await create_demo_tasks(app.service.tasks, app.who) if options.demo else 0
+        self._demo_tasks = await create_demo_tasks(app.service.tasks, app.who) if options.demo and self._is_first else 0
         # Times for people are in the zone of the command line's lists, even if the app has another one.
         zone = self._events.zone = await own_zone(app.service, app.who) or options.zone or app.zone
         if zone != options.zone:
@@ -86,31 +95,53 @@ class PrintedWorkerReports(PrintedReports):
             self._events.start()
 
     async def watch(self) -> None:
-        await self._events.watch_waiting()
+        if self._is_first:
+            await self._events.watch_waiting()
+        else:
+            await asyncio.Event().wait()
 
     def on_drained(self) -> None:
         self._show(words.DRAINED, "node.drained")
 
     def on_stopping(self) -> None:
-        self._show(words.STOPPING, "node.stopping")
+        if self._is_first or self._out.json:
+            self._show(words.STOPPING, "node.stopping")
 
     def on_stopped(self) -> None:
-        self._show(words.STOPPED, "node.stopped")
+        if self._is_first or self._out.json:
+            self._show(words.STOPPED, "node.stopped")
 
     async def _show_start(self, start: StartupFacts) -> None:
         out = self._out
+        if not out.json and not self._is_first:
+            text = out.translate(words.PROCESS_READY, number=self._options.number + 1, total=self._options.processes)
+            print_labelled(out, words.PROCESS, text)
+            return
         if not out.json:
             show_start(out, start)
+            if self._shares_a_file:
+                print_labelled(out, words.PROCESS, out.translate(words.PROCESSES_ON_SQLITE))
+            if self._agents is not None:
+                show_agents(out, self._agents)
         outage = await find_outage(self._app, self._opened)
         summary = None if outage is None else await summarize_outage(self._app, outage)
         if out.json:
             outage_json: Any = None if outage is None or summary is None else outage_summary_json(outage, summary)
-            out.each({**start_json(start), "outage": outage_json})
+            agents_json = None if self._agents is None else self._agents._asdict()
+            if self._shares_a_file:
+                text = out.translate(words.PROCESSES_ON_SQLITE)
+                out.each({"type": "node.warning", "code": "processes_on_sqlite", "detail": text})
+            out.each({**start_json(start), "outage": outage_json, **({"agents": agents_json} if agents_json else {})})
             return
         if outage is not None and summary is not None:
             print_labelled(out, words.OUTAGE, outage_sentence(out, start.zone, outage, summary))
         if self._options.restarts == 0:
             self._show_hints()
+
+    @property
+    def _shares_a_file(self) -> bool:
+        """Whether this is the first of several processes on one SQLite file."""
+        return self._is_first and self._options.processes > 1 and sqlite_path(self._app.url) is not None
 
     def _show_hints(self) -> None:
         out, url = self._out, self._app.url

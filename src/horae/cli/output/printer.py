@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 from ...choices import Language
 from ...message import Message
 from ...model.ids import TIMESTAMP_DIGITS, short_ids
-from ...model.invisible_characters import escape_hidden
+from ...model.text.invisible_characters import escape_hidden
 from ...plural import apply_number_agreement
 from ...settings import Settings
 from ..messages import messages

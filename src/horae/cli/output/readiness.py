@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from ...choices import Language
 from ...errors import HoraeError
-from ...lifecycle.explain import RunningNodes
+from ...lifecycle.explain.explanation import RunningNodes
 from ...runtime.process_settings import store_url
 from ...runtime.stores import sqlite_path
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import FUNCTION_CODES, Advisory
-from ...service.tasks.functions import start_command
+from ...service.tasks.functions.functions import start_command
 from ..messages import messages
 from ..session.servers import server_of
 from .printer import Printer

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
-from ...model.node_labels import format_labels
+from ...model.lanes.node_labels import format_labels
 from ...model.policy import Missed, Policies
 from ...model.task import OPEN_STATES, Target, Task, TaskStatus, past_of
 from ...schedule import After, Every, Schedule, iterate
@@ -22,11 +22,11 @@ from ...schedule.preview import Fire, make_fires
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import Advisory
 from ...wire.instants import local, utc
-from ...wire.review import Review
-from ...wire.targets import target_json
-from ...wire.tasks import definition_json
+from ...wire.tasks.review import Review
+from ...wire.tasks.targets import target_json
+from ...wire.tasks.task import definition_json
 from ..messages import messages
-from .formatting import duration_message, exact_duration
+from .formats import duration_message, exact_duration
 from .printer import Printer, json_text
 from .readiness import advisory_text
 from .schedule_text import fire_lines
@@ -218,6 +218,9 @@ def target_line(target: Target) -> str:
             text = str(spec.get("name"))
         case "event":
             text = str(spec["say"]) if spec.get("say") is not None else str(spec.get("topic"))
+        case "agent":
+            budget = ", ".join(f"{name}={limit}/day" for name, limit in (spec.get("budget") or {}).items())
+            text = f"{spec.get('group')} ({spec.get('context_mode', 'isolated')}){budget and f', {budget}'}"
         case _:
             text = json_text({key: each for key, each in spec.items() if key != "kind"})
     return f"{spec['kind']}: {text}"

@@ -6,7 +6,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,13 +19,13 @@ from ...model.change import Facts
 from ...model.task import TaskState
 from ...node.api_server import ListenAddress, WhyNoApi
 from ...node.event_loop import loop_name
-from ...node.reports import ApiReady
+from ...node.reports import AgentsReady, ApiReady
 from ...runtime import sqlite_path
 from ...runtime.store_status import ServerStatus, read_server_status
 from ...schedule.preview import make_fires
 from ...version import __version__
 from ...wire.instants import local, utc
-from ...wire.tasks import next_due
+from ...wire.tasks.task import next_due
 from ..messages import operating_messages as words
 from .command_hints import display_url, store_option
 from .line_breaks import is_narrow
@@ -34,6 +34,7 @@ from .server_store import server_json, server_line
 from .styled_text import StyledText, display_width, pad, terminal_width
 
 _PRECISION_MS = 100
+_SHOWN_NAMES: Final = 5
 
 
 class StartupFacts(NamedTuple):
@@ -104,6 +105,15 @@ def show_start(out: Printer, start: StartupFacts) -> None:
     print_labelled(out, words.DATA, _data(out, start))
     print_labelled(out, words.TASKS, _tasks(out, start.tasks))
     print_labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
+
+
+def show_agents(out: Printer, agents: AgentsReady) -> None:
+    def names(found: Sequence[str]) -> str:
+        shown = ", ".join(found[:_SHOWN_NAMES])
+        return f"{shown}, …" if len(found) > _SHOWN_NAMES else shown or out.translate(words.NO_NAMES)
+
+    facts = {"runtime": agents.runtime, "channels": names(agents.channels), "groups": names(agents.groups)}
+    print_labelled(out, words.AGENTS, out.translate(words.AGENTS_RUN, **facts))
 
 
 def print_labelled(out: Printer, label: Message, *texts: str) -> None:

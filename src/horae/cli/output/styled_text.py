@@ -42,6 +42,13 @@ def replace_unprintable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
+def printable_lines(text: str) -> list[str]:
+    """Return the lines of a text that others wrote; further lines are indented, so that none looks like the beginning of
+    another text."""
+    first, *others = text.replace("\r\n", "\n").strip("\n").split("\n")
+    return [replace_unprintable(first), *(f"    {replace_unprintable(line)}" for line in others)]
+
+
 def to_pieces(cell: Cell) -> tuple[StyledText, ...]:
     parts: Sequence[str | StyledText] = (cell,) if isinstance(cell, str | StyledText) else cell
     styled = (part if isinstance(part, StyledText) else StyledText(part) for part in parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal
@@ -15,7 +15,7 @@ from ...runtime.stores import MEMORY
 from ...service.service import Service
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
-from ...service.tasks.functions import ResolvedRequest
+from ...service.tasks.functions.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import DefaultZone
 from ..output.printer import Printer
@@ -86,11 +86,8 @@ class CommandSession(Protocol):
     async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
         """Return the tasks of these runs by id, as far as they exist: at least with name and zone."""
 
-    async def groups(self) -> list[Any]:
-        """Return the imported groups of another scheduler."""
-
-    async def save_group(self, folder: str, owner: str, body: str) -> None:
-        """Create or replace a group of another scheduler."""
+    async def save_session(self, folder: str, owner: str, session: str, *, dry_run: bool) -> bool:
+        """Record the session of a group's agent, unless it has one; False at a server, which has no route for it."""
 
     async def check_key(self) -> None:
         """Refuse if a secret would be encrypted with a second key."""

@@ -9,11 +9,11 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from ...clock import Clock, SystemClock
 from ...errors import NotFound, Refusal
-from ...lifecycle.explain import RunningNodes
+from ...lifecycle.explain.explanation import RunningNodes
 from ...model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ...model.change import Facts
 from ...model.events.event import SequencedEvent
@@ -24,7 +24,6 @@ from ...model.task import Target, Task
 from ...outgoing.guard import check_url
 from ...outgoing.refusals import refused_networks
 from ...ports.full_store import FullStore
-from ...ports.records import Record
 from ...runtime.node_policy import merge_policy, read_node_networks
 from ...runtime.process_settings import read_wake_mode
 from ...runtime.service_factory import make_service
@@ -36,7 +35,7 @@ from ...service.events.webhook_dispatcher import is_signer_without_key
 from ...service.tasks.advisories import Advisory, build_advisory, build_bilingual_advisory
 from ...service.tasks.default_zone import own_zone
 from ...service.tasks.edits import EditResult, Edits
-from ...service.tasks.functions import ResolvedRequest
+from ...service.tasks.functions.functions import ResolvedRequest
 from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
 from ..output.readiness import Readiness
@@ -44,7 +43,6 @@ from .interruptible import run_interruptible
 from .open_store import prepare_url, process_zone
 
 T = TypeVar("T")
-GROUP: Final = "group"
 """Kind of the records that hold groups of another scheduler."""
 _HTTP: Final = "http"
 _POLL_SECONDS: Final = 0.2
@@ -143,21 +141,14 @@ class LocalSession:
         found = [await self.facts(name) for name in {run.task_id for run in runs}]
         return {each.task.id: each.task for each in found if each is not None}
 
-    async def groups(self) -> list[Any]:
-        found: list[Any] = []
-        after: str | None = None
-        while True:
-            page = await self.store.records(GROUP, None, after, MAX_PAGE_SIZE)
-            found += [json.loads(record.body) for record in page.items]
-            after = page.after
-            if after is None:
-                return found
+    async def save_session(self, folder: str, owner: str, session: str, *, dry_run: bool) -> bool:
+        from ...agents.target.records import session_from, session_key, write_session  # noqa: PLC0415 - imports only
 
-    async def save_group(self, folder: str, owner: str, body: str) -> None:
-        known = await self.store.get_record(GROUP, folder)
-        if known is None or known.body != body:
-            version = None if known is None else known.version
-            await self.store.put_record(Record(GROUP, folder, owner, body), replacing=version)
+        if not dry_run:
+            key = session_key(folder)
+            # A session that the group has already stays: its record exists.
+            await self.store.write_records([write_session(session_from(key, owner, None), session)])
+        return True
 
     async def check_key(self) -> None:
         """Refuse to set a secret if the key file of a store on a server is missing here but secrets exist: setting one would

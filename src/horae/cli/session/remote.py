@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from ...client.connection import Connection
-from ...client.refusals import refuse
 from ...client.service import RemoteService, TokenIdentity
 from ...clock import Clock, SystemClock
 from ...errors import NotFound
-from ...lifecycle.explain import RunningNodes
+from ...lifecycle.explain.explanation import RunningNodes
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.events.event import SequencedEvent
@@ -18,7 +17,7 @@ from ...model.run import Run
 from ...model.task import Target, Task
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.edits import EditResult, Edits
-from ...service.tasks.functions import ResolvedRequest, function_of
+from ...service.tasks.functions.functions import ResolvedRequest, function_of
 from ...service.tasks.task_request import TaskRequest
 from ...settings import DefaultZone
 from ..output.printer import Printer
@@ -100,13 +99,9 @@ class RemoteSession:
                 known[name] = facts.task
         return {run.task_id: known[run.task_id] for run in runs if run.task_id in known}
 
-    async def groups(self) -> list[Any]:
-        """Return none: groups of another scheduler are available at the store only."""
-        return []
-
-    async def save_group(self, folder: str, owner: str, body: str) -> None:
-        del folder, owner, body
-        raise refuse("not_over_http", what="the groups of another scheduler", what_zh="其他调度器的群组")
+    async def save_session(self, folder: str, owner: str, session: str, *, dry_run: bool) -> bool:
+        del folder, owner, session, dry_run
+        return False
 
     async def check_key(self) -> None:
         """Do nothing: the server has the key."""

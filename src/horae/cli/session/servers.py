@@ -48,7 +48,7 @@ def server_of(out: Printer) -> Server | None:
     value = os.environ.get(SERVER_VARIABLE, "").strip()
     if value:
         return _resolve(value, SERVER_VARIABLE)
-    if out.settings.value("store") is not None:
+    if out.settings.value("store") is not None or out.settings.value("redis_addr") is not None:
         return None
     context = read_contexts().in_use
     return None if context is None else Server(context.server, f"context {context.name}", context)

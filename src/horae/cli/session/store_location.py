@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
+
+if TYPE_CHECKING:
+    pass
 
 
 def locate_store(out: Printer) -> Path | str:

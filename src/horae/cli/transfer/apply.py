@@ -145,7 +145,7 @@ def _text(value: Any) -> str:
 
 
 def _shape(out: Printer, found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
-    from ...wire.previews import warnings_json  # noqa: PLC0415
+    from ...wire.tasks.previews import warnings_json  # noqa: PLC0415
 
     return {
         "dry_run": dry_run,

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from ...choices import Language
 from ...errors import Refusal
 from ...model.change import Facts
-from ...model.lane import LaneSetting, LaneUse
+from ...model.lanes.lane import LaneSetting, LaneUse
 from ...model.page import MAX_PAGE_SIZE
 from ...model.task import Task, past_of
 from ...ports.store import TaskFilter
@@ -19,7 +19,7 @@ from ...schedule.describe import describe_schedule
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.default_zone import AssumedZone
 from ...service.tasks.task_request import TaskRequest
-from ...wire.tasks import definition_json
+from ...wire.tasks.task import definition_json
 from ..messages.operating_refusals import with_location
 from ..schedule_question import with_assumed_zone
 from ..session.command_session import CommandSession

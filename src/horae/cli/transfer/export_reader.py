@@ -12,26 +12,31 @@ from ...errors import Refusal
 from ...interchange import AgentGroup, ImportedTask, ImportResult, PastRun
 from ...interchange.fields import read_folder, read_optional_text, read_required_text, refuse_field
 from ...interchange.files import is_encodable, read_json
-from ...model.effective_payload import check_input
-from ...model.lane import MAX_LANE_LIMIT, LaneSetting
+from ...model.agents.budget import read_limits
+from ...model.inputs.effective_payload import check_input
+from ...model.lanes.lane import MAX_LANE_LIMIT, LaneSetting
+from ...model.lanes.rate import parse_rate
 from ...model.limits import KEY_CHARACTERS
-from ...model.rate import parse_rate
 from ...model.run import Origin, RunState
 from ...model.task import TaskState
 from ...schedule import AnyOf, Now, Once, Schedule, from_json, to_json
 from ...schedule.durations import parse_duration
 from ...schedule.instants import to_instant
 from ...service.tasks.chain_order import chain_order, predecessors_of
+from ...wire.groups import read_group_fields
 from ...wire.instants import utc
-from ...wire.run_inputs import read_input
-from ...wire.tasks import read_task
+from ...wire.tasks.run_inputs import read_input
+from ...wire.tasks.task import read_task
 from ..messages.operating_refusals import refuse, with_location
 from .export import VERSION
 from .import_batch import ImportBatch, ImportedRun
+from .import_groups import GroupRequest, request_of_group
 
 _MAX_ATTEMPTS: Final = 1_000
 _MAX_DURATION_MS: Final = 100 * 366 * 24 * 60 * 60 * 1000
 _GROUP: Final = frozenset(AgentGroup._fields)
+_GROUP_FACTS: Final = frozenset({"folder", "owner", "created", "version"})
+"""Fields of an exported group that no request has."""
 
 
 def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> ImportedRun:
@@ -57,7 +62,19 @@ def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]]
     return ImportedRun(key, past, planned, attempt, origin, owner, source, given)
 
 
-def read_group(body: Mapping[str, Any]) -> AgentGroup:
+def read_group(body: Mapping[str, Any]) -> GroupRequest:
+    """Read a group; an export of an earlier version has it as NanoClaw had it."""
+    if "chat" not in body:
+        return request_of_group(_read_former_group(body))
+    given = {name: value for name, value in body.items() if name not in _GROUP_FACTS}
+    budget = given.pop("budget", None)
+    if budget is not None:
+        read_limits(budget)
+    fields = read_group_fields(given)
+    return GroupRequest(read_folder("folder", body.get("folder")), str(fields.pop("chat")), fields, budget=budget)
+
+
+def _read_former_group(body: Mapping[str, Any]) -> AgentGroup:
     if unknown := body.keys() - _GROUP:
         raise refuse_field(min(unknown), body[min(unknown)], f"nothing; a group has {', '.join(AgentGroup._fields)}")
     config = body.get("config")
@@ -165,12 +182,18 @@ class _ExportReader:
         self._tasks: list[ImportedTask] = []
         self._runs: list[ImportedRun] = []
         self._lanes: list[tuple[str, LaneSetting]] = []
-        self._groups: list[AgentGroup] = []
+        self._groups: list[GroupRequest] = []
 
     def result(self) -> ImportBatch:
         tasks = chain_order([self._with_keys(each) for each in self._tasks], lambda each: each.request)
-        result = ImportResult(tuple(tasks), groups=tuple(self._groups))
-        return ImportBatch(result, tuple(self._runs), tuple(self._lanes), self._finished, is_own_export=True)
+        return ImportBatch(
+            ImportResult(tuple(tasks)),
+            tuple(self._runs),
+            tuple(self._lanes),
+            tuple(self._groups),
+            self._finished,
+            is_own_export=True,
+        )
 
     def _with_keys(self, task: ImportedTask) -> ImportedTask:
         """Return the task with the keys of the tasks that it runs after: they get new ids."""

@@ -13,8 +13,11 @@ from ...interchange.zone_evidence import AssumedZone, ZoneChoice, ZoneEvidence, 
 from ..messages.operating_refusals import refuse
 from .export_reader import MAX_LINE_CHARACTERS, read_export
 from .import_batch import ImportBatch, ImportedRun
+from .import_groups import request_of_group
 
 Format: TypeAlias = Literal["auto", "jsonl", "crontab", "nanoclaw", "openclaw"]
+_DATABASE: Final = "store/messages.db"
+"""Database of a NanoClaw installation, within its directory."""
 _SQLITE: Final = b"SQLite format 3\0"
 
 
@@ -34,8 +37,10 @@ def read_file(path: Path | None, piped: bytes, options: Options) -> ImportBatch:
     if kind == "nanoclaw":
         if path is None:
             raise refuse("only_from_a_file")
-        choice = choose_zone(nanoclaw.zone_evidence(path), options.zone)
-        return _foreign(nanoclaw.read(path, zone=choice.zone), choice)
+        file = path / _DATABASE if path.is_dir() else path
+        choice = choose_zone(nanoclaw.zone_evidence(file), options.zone)
+        batch = _foreign(nanoclaw.read(file, zone=choice.zone), choice)
+        return batch._replace(directory=path if path.is_dir() else None)
     data = piped if path is None else read_bytes(path)
     if kind == "openclaw":
         choice = choose_zone(openclaw.zone_evidence(data), options.zone)
@@ -46,6 +51,10 @@ def read_file(path: Path | None, piped: bytes, options: Options) -> ImportBatch:
 
 
 def _kind(path: Path | None, piped: bytes) -> Format:
+    if path is not None and path.is_dir():
+        if not (path / _DATABASE).exists():
+            raise refuse("no_installation", path=path, file=_DATABASE)
+        return "nanoclaw"
     start = piped[:4096] if path is None else _beginning(path)
     if start.startswith(_SQLITE):
         return "nanoclaw"
@@ -79,4 +88,7 @@ def _foreign(result: ImportResult, choice: ZoneChoice) -> ImportBatch:
     if choice.note is not None and result.tasks:
         result = result._replace(notes=(choice.note, *result.notes))
     runs = tuple(ImportedRun(past.key, past, past.started) for past in result.past_runs)
-    return ImportBatch(result, runs)
+    zone = choice.zone if result.tasks else None
+    conversations = {each.folder: each for each in result.conversations}
+    groups = tuple(request_of_group(each, zone, conversations.get(each.folder)) for each in result.groups)
+    return ImportBatch(result, runs, groups=groups)

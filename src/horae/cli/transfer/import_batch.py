@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import NamedTuple
 
 from ...interchange import ImportResult, PastRun
-from ...model.lane import LaneSetting
+from ...model.inputs.run_input import RunInput
+from ...model.lanes.lane import LaneSetting
 from ...model.run import Origin
-from ...model.run_input import RunInput
+from .import_groups import GroupRequest
 
 
 class ImportedRun(NamedTuple):
@@ -39,6 +41,9 @@ class ImportBatch(NamedTuple):
     result: ImportResult
     runs: tuple[ImportedRun, ...] = ()
     lanes: tuple[tuple[str, LaneSetting], ...] = ()
+    groups: tuple[GroupRequest, ...] = ()
     finished: int = 0
+    directory: Path | None = None
+    """Directory of the installation, whose files are copied; None where only a file was named."""
     is_own_export: bool = False
     """Whether Horae has exported the file: then a refused task refuses the whole import."""

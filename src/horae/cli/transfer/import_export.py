@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...settings import DefaultZone
     from ..session.command_session import CommandSession
     from .import_batch import ImportBatch
+    from .import_groups import GroupOutcome
     from .import_writer import ImportCounts, ImportPlan
 
 T = TypeVar("T")
@@ -84,7 +85,9 @@ def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
 
 
 @click.command("import", cls=Command)
-@click.argument("path", metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs.")
+@click.argument(
+    "path", metavar="FILE|DIRECTORY|-", help="An export, a crontab, a NanoClaw database or installation, OpenClaw jobs."
+)
 @click.option("--format", "kind", default="auto", show_default=True, help="auto, jsonl, crontab, nanoclaw or openclaw.")
 @click.option("--zone", "--tz", help="Zone of the times in the file. Default: as the times show.")
 @click.option("--owner", help="Whose tasks they become.")
@@ -97,21 +100,30 @@ def import_file(
     from ..session.open_store import process_zone  # noqa: PLC0415
 
     incoming = _read(path, kind, process_zone(zone, out.settings), owner, system=system)
+    directory = _agents_directory(out)
 
     async def import_all(app: CommandSession) -> tuple[ImportPlan, ImportCounts]:
         from .import_writer import plan_import, preview_import, write_import  # noqa: PLC0415
 
         plan = await plan_import(app, incoming, path)
         if dry_run:
-            return plan, await preview_import(app, incoming, plan)
+            return plan, await preview_import(app, incoming, plan, directory)
         with out.progress(words.IMPORTING, len(plan.tasks)) as bar:
             on_progress = bar.update if len(plan.tasks) >= _PROGRESS_ABOVE else _ignore_progress
-            return plan, await write_import(app, incoming, plan, partial(_pause_note, out), on_progress)
+            return plan, await write_import(app, incoming, plan, partial(_pause_note, out), on_progress, directory)
 
     plan, result = run_in_store_or_memory(out, import_all, dry_run=dry_run)
     _show(out, incoming, plan, result, dry_run=dry_run)
     if plan.rejected and not plan.tasks and not result.groups:
         raise refuse("nothing_taken_over", path=path, number=len(plan.rejected))
+
+
+def _agents_directory(out: Printer) -> Path | None:
+    """Return the directory of agents of this deployment; None at a server, whose files are elsewhere."""
+    from ..session.servers import server_of  # noqa: PLC0415
+
+    given = None if server_of(out) is not None else out.settings.target("agent").get("directory")
+    return None if given is None else Path(str(given)).expanduser()
 
 
 def _pause_note(out: Printer, found: ImportedTask) -> str:
@@ -168,18 +180,34 @@ def _show(out: Printer, incoming: ImportBatch, plan: ImportPlan, result: ImportC
     if incoming.runs:
         message = words.RUNS_TAKEN_BEFORE if result.known else words.RUNS_TAKEN
         out.line(("  ", out.translate(message, taken=result.runs, left=result.skipped, there=result.known)))
-    if incoming.result.groups:
-        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.result.groups))))
+    if result.chats:
+        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(result.chats))))
+    for chat in result.chats:
+        out.line(("    ", _group_line(out, chat)))
     if incoming.finished:
         out.line(("  ", out.translate(words.OVER, number=incoming.finished)))
-    for source, note in _notes(out, incoming, plan):
+    for source, note in _notes(out, incoming, plan, result):
         out.note(words.ABOUT, source=source, note=note)
     if dry_run:
         out.note(words.NOTHING_WRITTEN)
 
 
-def _notes(out: Printer, incoming: ImportBatch, plan: ImportPlan) -> list[tuple[str, str]]:
-    about_file = [("*", _note_text(out, note)) for note in incoming.result.notes]
+def _group_line(out: Printer, chat: GroupOutcome) -> str:
+    """Return what was imported of one group: its chat, messages, session and files."""
+    parts = [out.translate(words.GROUP_NEW if chat.is_new else words.GROUP_KNOWN, chat=chat.chat)]
+    if chat.messages:
+        parts.append(out.translate(words.MESSAGES_TAKEN, messages=chat.messages, waiting=chat.waiting))
+    if chat.has_session:
+        parts.append(out.translate(words.SESSION_TAKEN))
+    if any(chat.files):
+        parts.append(out.translate(words.FILES_TAKEN, **chat.files._asdict()))
+    separator = "；" if out.language == "zh" else "; "
+    return f"{chat.folder}: {separator.join(parts)}"
+
+
+def _notes(out: Printer, incoming: ImportBatch, plan: ImportPlan, result: ImportCounts) -> list[tuple[str, str]]:
+    about_file = [("*", _note_text(out, note)) for note in (*incoming.result.notes, *result.lists)]
+    about_file += [(f"group {each.folder}", _note_text(out, note)) for each in result.chats for note in each.notes]
     about_lines = [(each.source, _note_text(out, note)) for each in plan.tasks for note in each.notes]
     about_targets = [
         (each.source, warning.in_language(out.language))
@@ -226,8 +254,20 @@ def _shape(
             }
             for each in plan.rejected
         ],
-        "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan)],
+        "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan, result)],
         "over": incoming.finished,
-        "groups": len(incoming.result.groups),
+        "groups": result.groups,
+        "chats": [
+            {
+                "folder": each.folder,
+                "chat": each.chat,
+                "change": "new" if each.is_new else "same",
+                "messages": each.messages,
+                "waiting": each.waiting,
+                "session": each.has_session,
+                "files": each.files._asdict(),
+            }
+            for each in result.chats
+        ],
         "runs": {"taken": result.runs, "left": result.skipped, "there": result.known},
     }

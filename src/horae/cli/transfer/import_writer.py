@@ -5,26 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from ...errors import Refusal
-from ...interchange import AgentGroup, ImportedTask, RejectedItem
-from ...interchange.import_result import make_excerpt, pause_unsupported, without_future_past
+from ...interchange import ImportedTask, RejectedItem
+from ...interchange.import_result import make_excerpt, without_future_past
 from ...interchange.notes import refusal_note
 from ...model.change import Facts
 from ...model.ids import run_id
 from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
 from ...model.page import MAX_PAGE_SIZE
-from ...model.refusals import TARGET_NOT_SUPPORTED
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run, RunState
 from ...model.task import Task, TaskState
 from ...ports.store import RunFilter
+from ...schedule.compat import Note
 from ...service.tasks.tasks import check_past
 from ..messages.operating_refusals import refuse, with_location
 from ..session.command_session import CommandSession
 from .diff import DryRun, plan_request
 from .import_batch import ImportBatch, ImportedRun
+from .import_groups import GroupFiles, GroupOutcome, GroupPlan, import_groups, import_lists, plan_groups
 
 _FINAL_STATES = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _ENDED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
@@ -41,6 +43,7 @@ class ImportPlan(NamedTuple):
     tasks: tuple[ImportedTask, ...]
     dry_runs: tuple[DryRun, ...]
     rejected: tuple[RejectedItem, ...]
+    groups: GroupPlan = GroupPlan()
 
 
 class ImportCounts(NamedTuple):
@@ -49,6 +52,9 @@ class ImportCounts(NamedTuple):
     groups: int = 0
     known: int = 0
     """Runs that an earlier import has written."""
+    chats: tuple[GroupOutcome, ...] = ()
+    lists: tuple[Note, ...] = ()
+    """About the operator's lists of senders and mounts."""
     tasks: tuple[Task, ...] = ()
     """Stored tasks, in the order of the plan."""
 
@@ -77,21 +83,19 @@ async def plan_import(app: CommandSession, batch: ImportBatch, path: str) -> Imp
             dry_runs.append(step)
     if batch.is_own_export:
         _check_runs(batch.runs, path, app.clock.now())
-    return ImportPlan(tuple(tasks), tuple(dry_runs), tuple(rejected))
+    groups = await plan_groups(app, batch.groups)
+    if batch.is_own_export and groups.rejected:
+        first = groups.rejected[0]
+        raise refuse("bad_group_in_export", path=path, source=first.source, problem=first.note.english)
+    return ImportPlan(tuple(tasks), tuple(dry_runs), (*rejected, *groups.rejected), groups)
 
 
 async def _dry_run(app: CommandSession, each: ImportedTask) -> tuple[ImportedTask, DryRun]:
-    """Dry-run one task. A target that no node supports makes it paused, with a note; a task that is already in this store
-    is not changed."""
+    """Dry-run one task; a task that is already in this store is not changed."""
     present = await _present(app, each)
     if present is not None:
         return each, DryRun(each.request, present, present.task)
-    try:
-        return each, await plan_request(app, each.request, paused=_ANY_NOTE if each.paused else None)
-    except Refusal as refused:
-        if refused.code != TARGET_NOT_SUPPORTED:
-            raise
-        return pause_unsupported(each), await plan_request(app, each.request, paused=_ANY_NOTE)
+    return each, await plan_request(app, each.request, paused=_ANY_NOTE if each.paused else None)
 
 
 async def _present(app: CommandSession, each: ImportedTask) -> Facts | None:
@@ -125,7 +129,12 @@ async def write_import(
     plan: ImportPlan,
     note_of: Callable[[ImportedTask], str],
     progress: Callable[[int], None],
+    directory: Path | None = None,
 ) -> ImportCounts:
+    """Write the plan; `directory` is that of the agents here, into which the files of an installation are copied."""
+    files = GroupFiles(batch.directory, directory)
+    chats = await import_groups(app, plan.groups, files, dry_run=False)
+    lists = import_lists(files, batch.groups, dry_run=False)
     tasks: _TasksByKey = {}
     stored: list[Task] = []
     new: set[str] = set()
@@ -148,31 +157,26 @@ async def write_import(
     for name, setting in batch.lanes:
         if name not in lanes:
             await app.service.lanes.limit(app.principal, name, setting.limit, rate=setting.rate)
-    for group in batch.result.groups:
-        await _save_group(app, group, lanes)
     history = await _history(app, batch.runs, tasks, new)
     await _write_history(app, history)
-    return _count(batch, history)._replace(tasks=tuple(stored))
+    return _count(batch, history)._replace(tasks=tuple(stored), groups=len(chats), chats=chats, lists=lists)
 
 
-async def _save_group(app: CommandSession, group: AgentGroup, lanes: set[str]) -> None:
-    """Save a group and create its lane; the limit of an existing lane is not changed."""
-    owner = f"group:{group.folder}"
-    body = json.dumps(group.to_json(), ensure_ascii=False)
-    await app.save_group(group.folder, owner, body)
-    if owner not in lanes:
-        await app.service.lanes.limit(app.principal, owner, 1)
-
-
-async def preview_import(app: CommandSession, batch: ImportBatch, plan: ImportPlan) -> ImportCounts:
+async def preview_import(
+    app: CommandSession, batch: ImportBatch, plan: ImportPlan, directory: Path | None = None
+) -> ImportCounts:
     """Return the counts that `write_import` would return; nothing is written."""
+    files = GroupFiles(batch.directory, directory)
+    chats = await import_groups(app, plan.groups, files, dry_run=True)
+    lists = import_lists(files, batch.groups, dry_run=True)
     tasks: _TasksByKey = {}
     planned = tuple(step.after for step in plan.dry_runs)
     for each, step in zip(plan.tasks, plan.dry_runs, strict=True):
         if each.request.key is not None:
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = step.after
     new = {step.after.id for step in plan.dry_runs if step.kind == "new"}
-    return _count(batch, await _history(app, batch.runs, tasks, new))._replace(tasks=planned)
+    counts = _count(batch, await _history(app, batch.runs, tasks, new))
+    return counts._replace(tasks=planned, groups=len(chats), chats=chats, lists=lists)
 
 
 class _History(NamedTuple):
@@ -184,7 +188,7 @@ class _History(NamedTuple):
 
 def _count(batch: ImportBatch, history: _History) -> ImportCounts:
     taken = sum(map(len, history.rows.values()))
-    return ImportCounts(taken, len(batch.runs) - taken - history.known, len(batch.result.groups), history.known)
+    return ImportCounts(taken, len(batch.runs) - taken - history.known, known=history.known)
 
 
 async def _history(

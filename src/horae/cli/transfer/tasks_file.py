@@ -8,21 +8,21 @@ from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
 from ...interchange.files import decode_text, read_bytes, read_json
-from ...model.field_checks import check_number
-from ...model.lane import MAX_LANE_LIMIT, LaneSetting
-from ...model.rate import parse_rate
+from ...model.lanes.lane import MAX_LANE_LIMIT, LaneSetting
+from ...model.lanes.rate import parse_rate
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_number
 from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
-from ...wire.targets import SHORT_TARGETS
-from ...wire.tasks import AFTER_FIELDS, DEFINITION_FIELDS, read_task
+from ...wire.tasks.targets import AGENT, SHORT_TARGETS
+from ...wire.tasks.task import AFTER_FIELDS, DEFINITION_FIELDS, PAST, read_task
 from ..messages.operating_refusals import refuse, with_location
 
 APPLIED: Final = "apply:"
 """Prefix of the natural key of a task without one in the file."""
 _FIELDS: Final = ("zone", "owner", "defaults", "lanes", "tasks")
 _DEFAULTS: Final = ("policies", "labels", "lane", "zone")
-_TASK: Final = (*DEFINITION_FIELDS, *AFTER_FIELDS, *SHORT_TARGETS, "takes")
+_TASK: Final = (*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, AGENT, *SHORT_TARGETS, "takes")
 
 
 class FileTask(NamedTuple):

@@ -63,6 +63,7 @@ TEXTS: Final[dict[str, Message]] = {
     "activity_group_secret": Message("secrets", "机密"),
     "activity_group_webhook": Message("webhooks", "Webhook"),
     "activity_group_stream": Message("message streams", "消息流"),
+    "activity_group_delivery": Message("texts to chats", "发往聊天的文本"),
     "activity_group_operation": Message("bulk operations", "批量操作"),
     "activity_group_link": Message("sign-in links", "登录链接"),
 }

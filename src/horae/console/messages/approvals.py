@@ -76,6 +76,9 @@ TEXTS: Final[dict[str, Message]] = {
     "quota_stream_messages": Message("Messages in a stream", "每个消息流的消息数"),
     "quota_stream_readers": Message("Readers of a stream", "每个消息流的读取者数"),
     "quota_stored_message_bytes": Message("Bytes of messages", "消息字节数"),
+    "quota_lanes": Message("Lanes", "通道数"),
+    "quota_task_lanes": Message("Lanes of a task", "每个任务的通道数"),
+    "quota_destinations": Message("Destinations of messages", "通知目的地数"),
     "quota_none": Message("no limit", "无限制"),
     "quota_chosen": Message("chosen", "单独设置"),
     "quota_hint": Message(

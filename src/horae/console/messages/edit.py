@@ -103,6 +103,8 @@ TEXTS: Final[dict[str, Message]] = {
     "edit_target_http": Message("HTTP call", "HTTP 调用"),
     "edit_target_function": Message("Python function", "Python 函数"),
     "edit_target_command": Message("Command", "命令"),
+    "edit_target_agent": Message("Prompt to the agent of a group", "给群组智能体的提示"),
+    "edit_target_station": Message("Command for a station", "发给站点的命令"),
     "edit_target_other": Message("Other target", "其他目标"),
     # --- check -------------------------------------------------------------------------------------------------------
     "edit_checked": Message("Check: nothing was written", "检查结果:未写入任何内容"),

@@ -64,6 +64,20 @@ LABELS: Final[dict[str, Message]] = {
     "target.http.sign": Message("Sign with", "签名用的机密"),
     "target.http.preset": Message("Preset", "预设"),
     "target.http.answer_limit": Message("Answer limit", "响应上限"),
+    "target.agent.group": Message("Group", "群组"),
+    "target.agent.prompt": Message("Prompt", "提示"),
+    "target.agent.context_mode": Message("Session", "会话"),
+    "target.agent.script": Message("Script before it", "之前的脚本"),
+    "target.agent.budget": Message("Budget for each day", "每日预算"),
+    "target.agent.budget.tokens": Message("Tokens", "token 数"),
+    "target.agent.budget.cost": Message("Cost", "费用"),
+    "target.agent.budget.runs": Message("Runs", "运行次数"),
+    "target.agent.chat": Message("Imported chat", "导入的聊天"),
+    "target.station.station": Message("Station", "站点"),
+    "target.station.command": Message("Command", "命令"),
+    "target.station.title": Message("Title", "标题"),
+    "target.station.plan": Message("Plan", "计划编号"),
+    "target.station.frames": Message("Frames", "帧"),
     "target.event.say": Message("Text", "文字"),
     "target.event.topic": Message("Topic", "主题"),
     "target.function.name": Message("Function", "函数"),
@@ -151,6 +165,36 @@ HELP: Final[dict[str, Message]] = {
         "Occurrences from then on were missed; the choice above decides about them.",
         "从那时起的都已错过;由上面的选择决定如何处理。",
     ),
+    "target.agent.group": Message(
+        "Folder of a chat group; its owner owns the task.", "聊天群组的文件夹；任务归该群组所有。"
+    ),
+    "target.agent.prompt": Message("What the agent is to do.", "智能体要做的事。"),
+    "target.agent.context_mode": Message(
+        "The session that it continues: none, that of the chat, or that of the task's last run.",
+        "继续哪个会话：不使用、聊天的会话，或任务上次运行的会话。",
+    ),
+    "target.agent.script": Message(
+        "Shell script whose last line of output decides whether the agent starts.",
+        "Shell 脚本，其输出的最后一行决定是否启动智能体。",
+    ),
+    "target.agent.budget": Message(
+        "Of this task, besides the budget of its group.", "仅限此任务；群组的预算同时生效。"
+    ),
+    "target.agent.budget.tokens": Message("Of all its runs of a day.", "一天内所有运行合计。"),
+    "target.agent.budget.cost": Message("US dollars, such as 2.5.", "美元，例如 2.5。"),
+    "target.agent.budget.runs": Message("Of a day.", "一天内。"),
+    "target.agent.chat": Message(
+        "Chat in the system that it was imported from; the chat of the group counts.",
+        "来源系统中的聊天；以群组的聊天为准。",
+    ),
+    "target.station.station": Message("Name of a station of the owner.", "所有者的站点名称。"),
+    "target.station.command": Message("Name of the API, or topic of a publication.", "API 名称，或发布的主题。"),
+    "target.station.title": Message("Of the results; blank: the name of the task.", "结果的标题；留空则用任务名称。"),
+    "target.station.plan": Message("Id of a plan, sixteen hexadecimal digits.", "计划的编号，十六位十六进制数字。"),
+    "target.station.frames": Message(
+        "Pairs of a frame type and Base64, in place of the payload, as JSON.",
+        "帧类型与 Base64 的对，代替负载，JSON 格式。",
+    ),
     "target.event.say": Message(
         "Listeners get this text when it is due; it is also in the run's log.",
         "到期时监听者会收到这段文字;它也会写入运行日志。",
@@ -190,6 +234,9 @@ HELP: Final[dict[str, Message]] = {
 
 CHOICES: Final[dict[str, Message]] = {
     "never": Message("never", "不限"),
+    "target.agent.context_mode.isolated": Message("none", "不使用"),
+    "target.agent.context_mode.group": Message("that of the chat", "聊天的会话"),
+    "target.agent.context_mode.series": Message("that of the task's last run", "任务上次运行的会话"),
     "mode.any": Message("after each of them", "任一任务之后"),
     "mode.all": Message("when all have ended so", "全部这样结束之后"),
     "policies.missed.mode.skip": Message("skip them", "跳过"),

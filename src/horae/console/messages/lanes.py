@@ -38,8 +38,8 @@ TEXTS: Final[dict[str, Message]] = {
     "lanes_undrained": Message("{node} claims due tasks again.", "{node} 重新开始领取到期的任务。"),
     "lanes_title": Message("Lanes", "通道"),
     "lanes_about": Message(
-        "A lane limits how many runs go on at once, across all nodes. A task that is due while the lane is full waits for a slot.",
-        "通道限制所有节点上同时进行的运行数。到期时通道已满的任务会等待空位。",
+        "A lane limits how many runs go on at once, how many start within a period, or both, across all nodes. A task that is due while its lane is full waits.",
+        "通道限制所有节点上同时进行的运行数、一段时间内启动的运行数,或同时限制两者。到期时通道已满的任务会等待。",
     ),
     "lanes_none": Message("No lane has a limit or a run.", "没有设置了上限或正在使用的通道。"),
     "lanes_in_use": Message("In use", "使用中"),
@@ -71,5 +71,15 @@ TEXTS: Final[dict[str, Message]] = {
     "lanes_priority": Message("Priority", "优先级"),
     "lanes_first_only": Message("The first {number} are shown.", "仅显示前 {number} 个。"),
     "lanes_new": Message("Limit another lane", "为其他通道设置上限"),
+    "lanes_rate": Message("Rate of starts, such as 100/1s", "启动速率，例如 100/1s"),
+    "lanes_rate_of": Message("Rate of {lane}, such as 100/1s", "{lane} 的速率，例如 100/1s"),
+    "lanes_rate_alone": Message(
+        "Runs of {lane} start at {rate} at most; how many go on at once has no limit.",
+        "{lane} 的启动速率最多为 {rate};同时进行的运行数无上限。",
+    ),
+    "lanes_limited_rate": Message(
+        "At most {limit} runs of {lane} go on at once, and {rate} start.",
+        "{lane} 同时最多进行 {limit} 次运行，启动速率 {rate}。",
+    ),
     "lanes_limited": Message("At most {limit} runs of {lane} go on at once.", "{lane} 同时最多进行 {limit} 次运行。"),
 }

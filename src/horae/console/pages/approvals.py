@@ -10,10 +10,11 @@ from starlette.responses import Response
 from ...errors import HoraeError, NotAllowed
 from ...model.accounts.account import Agent, agent_of
 from ...model.accounts.principal import VIA_LABEL
+from ...model.agents.group import folder_of_owner
 from ...model.change import Facts
 from ...schedule.preview import Fire
 from ...service.tasks.previews import compute_task_preview
-from ...wire.review import Review, review_of
+from ...wire.tasks.review import Review, review_of
 from ..form_problems import FORM_ERRORS, form_problem, form_status
 from ..notice import Undo
 from ..outcomes import Sign
@@ -24,6 +25,8 @@ PROPOSALS: Final = 10
 """Tasks on a page: each is shown whole, with its payload."""
 AGENTS: Final = 20
 _FIRES: Final = 5
+_PENDING: Final = 3
+"""Tasks on the page of a group, a chat or a run; the page Approvals has all."""
 _ERRORS: Final = (*FORM_ERRORS, NotAllowed)
 """A secret without a grant and an agent without a token are refused as not allowed, and mended on other pages."""
 _AGENT_SIGNS: Final = {"active": ("●", "good"), "stopped": ("⏸", "warn"), "revoked": ("✕", "bad")}
@@ -62,9 +65,19 @@ async def show(request: PageRequest, error: HoraeError | None = None) -> Respons
         "refused_task": request.form.text("task") if error is not None else "",
         "reason": request.form.text("reason") if error is not None else "",
         "is_first": query.get("after") is None,
+        "switch": await request.service.agent_stop.get(principal),
         **form_problem(request, error),
     }
     return request.render("approvals.html", data, form_status(error))
+
+
+async def pending_of_group(request: PageRequest, owner: str) -> list[Proposal]:
+    """Return the first tasks of a group that wait for approval, for the pages on which its agent is seen at work."""
+    if folder_of_owner(owner) is None:
+        return []
+    waiting = await request.service.approvals.page(request.viewer.principal, None, _PENDING, owner=owner)
+    known: dict[tuple[str, str], Agent] = {}
+    return [await _proposal(request, facts, known) for facts in waiting.items]
 
 
 async def approve(request: PageRequest) -> Response:
@@ -109,6 +122,19 @@ async def stop(request: PageRequest) -> Response:
     return request.back("/approvals", request.notice("approvals_stopped", undo, agent=name, number=number))
 
 
+async def stop_all(request: PageRequest) -> Response:
+    """Stop all agents of all owners; the notice offers to let them go on."""
+    number = await request.service.agent_stop.stop_all(request.viewer.principal)
+    return request.back(
+        "/approvals", request.notice("agents_stopped_all", Undo("/approvals/restart-all", {}), number=number)
+    )
+
+
+async def restart_all(request: PageRequest) -> Response:
+    number = await request.service.agent_stop.restart_all(request.viewer.principal)
+    return request.back("/approvals", request.notice("agents_restarted_all", number=number))
+
+
 async def restart(request: PageRequest) -> Response:
     owner, name = request.form.text("owner"), request.form.text("agent")
     try:
@@ -148,6 +174,8 @@ def _agent_row(request: PageRequest, agent: Agent, *, is_given: bool) -> AgentRo
 ROUTES: Final = (
     page("/approvals", show),
     form("/approvals/approve", approve),
+    form("/approvals/stop-all", stop_all),
+    form("/approvals/restart-all", restart_all),
     form("/approvals/reject", reject),
     form("/approvals/limit", limit),
     form("/approvals/stop", stop),

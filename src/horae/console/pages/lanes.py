@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 from starlette.responses import Response
 
 from ...errors import HoraeError, Refusal
-from ...model.idle import describe_yield
-from ...model.lane import OWNER_LANE_PREFIX, LaneQueue, LaneStatus, LaneUse, agent_of_lane
+from ...model.lanes.idle import describe_yield
+from ...model.lanes.lane import OWNER_LANE_PREFIX, LaneQueue, LaneStatus, LaneUse, agent_of_lane
 from ...model.refusals import refuse
+from ...ports.doctor import Check
 from ...service.query.parser import Term, render_query
 from ...service.runs.lanes import MAX_LANE_LIMIT
 from ...service.runs.nodes import NodeState, NodeStatus
@@ -22,6 +23,10 @@ from ..page import PageRequest, form, page
 MAX_QUEUED: Final = 50
 _NOTEWORTHY: Final = timedelta(milliseconds=100)
 """Clock offset from which a node is marked; smaller ones are usual."""
+_DURABILITY_AGE: Final = timedelta(seconds=30)
+_PATIENCE_SECONDS: Final = 0.5
+"""What the store can lose is left out if its server does not answer in this time; the doctor says so."""
+_GRADES: Final = {True: ("✓", "good"), False: ("△", "warn")}
 _SIGNS: Final = {NodeState.LIVE: ("●", "good"), NodeState.DRAINING: ("◔", "warn"), NodeState.SILENT: ("△", "bad")}
 
 
@@ -72,16 +77,25 @@ async def show(request: PageRequest, error: HoraeError | None = None) -> Respons
 
 
 async def set_limit(request: PageRequest) -> Response:
-    """Set the limit of a lane; the notice offers the former limit."""
+    """Set the limit and the rate of a lane; a blank field removes it, and one of them is needed. The notice offers the former ones."""
     name, principal = request.form.text("lane"), request.viewer.principal
-    before = {each.name: each.limit for each in await request.service.lanes.all(principal)}
+    before = {each.name: each for each in await request.service.lanes.all(principal)}
+    rate = request.form.text("rate").strip() or None
     try:
-        lane = await request.service.lanes.limit(principal, name, _read_limit(request))
+        limit = _read_limit(request, has_rate=rate is not None)
+        lane = await request.service.lanes.limit(principal, name, limit, rate=rate)
     except FORM_ERRORS as error:
         return await show(request, error)
     former = before.get(lane.name)
-    undo = None if former is None else Undo("/lanes/limit", {"lane": lane.name, "limit": str(former)})
-    return request.back("/lanes", request.notice("lanes_limited", undo, lane=lane.name, limit=lane.limit))
+    fields = {} if former is None else {"lane": lane.name, "limit": _limit_text(former), "rate": _rate_text(former)}
+    undo = None if former is None else Undo("/lanes/limit", fields)
+    if lane.rate is not None and lane.limit >= MAX_LANE_LIMIT:
+        notice = request.notice("lanes_rate_alone", undo, lane=lane.name, rate=str(lane.rate))
+    elif lane.rate is not None:
+        notice = request.notice("lanes_limited_rate", undo, lane=lane.name, limit=lane.limit, rate=str(lane.rate))
+    else:
+        notice = request.notice("lanes_limited", undo, lane=lane.name, limit=lane.limit)
+    return request.back("/lanes", notice)
 
 
 async def drain(request: PageRequest) -> Response:
@@ -110,10 +124,20 @@ def make_lane_row(use: LaneUse, queue: LaneQueue | None) -> LaneRow:
 async def _nodes(request: PageRequest) -> dict[str, Any]:
     """Return the nodes for an admin; others do not see them."""
     if not request.viewer.is_admin:
-        return {"nodes": None, "is_alive": True}
+        return {"nodes": None, "is_alive": True, "durability": ()}
     nodes = await request.service.nodes.all(request.viewer.principal)
     rows = [NodeRow(each, _node_sign(request, each.state), abs(each.node.offset) >= _NOTEWORTHY) for each in nodes]
-    return {"nodes": rows, "is_alive": any(each.state is NodeState.LIVE for each in nodes)}
+    report = await request.service.doctor.durability(request.viewer.principal, _DURABILITY_AGE, _PATIENCE_SECONDS)
+    checks = () if report is None else report.checks
+    return {
+        "nodes": rows,
+        "is_alive": any(each.state is NodeState.LIVE for each in nodes),
+        "durability": [(_durability_sign(request, each), each.sentence(request.viewer.language)) for each in checks],
+    }
+
+
+def _durability_sign(request: PageRequest, check: Check) -> Sign:
+    return Sign(*_GRADES[check.grade == "ok"], request.text(f"doctor_grade_{check.grade}"))
 
 
 def _node_sign(request: PageRequest, state: NodeState) -> Sign:
@@ -144,8 +168,19 @@ def _row_of(status: LaneStatus) -> LaneRow:
     return make_lane_row(status.use, queue)._replace(idle=status.idle)
 
 
-def _read_limit(request: PageRequest) -> int:
-    text = request.form.text("limit")
+def _rate_text(use: LaneUse) -> str:
+    return "" if use.rate is None else str(use.rate)
+
+
+def _limit_text(use: LaneUse) -> str:
+    return "" if use.rate is not None and use.limit >= MAX_LANE_LIMIT else str(use.limit)
+
+
+def _read_limit(request: PageRequest, *, has_rate: bool) -> int:
+    """Return the limit; a lane that has a rate may have none."""
+    text = request.form.text("limit").strip()
+    if not text and has_rate:
+        return MAX_LANE_LIMIT
     if not (text.isascii() and text.isdecimal()):
         raise refuse("bad_number", name="limit", value=text, least=0, most=MAX_LANE_LIMIT)
     return int(text)

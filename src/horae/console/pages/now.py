@@ -16,7 +16,7 @@ from ...schedule.after import with_names
 from ...schedule.describe import describe_core
 from ...service.runs.overview import Need, NeedKind, Overview, RunningDetail
 from ...service.runs.planned import PlannedCounts
-from ...wire.tasks import next_due
+from ...wire.tasks.task import next_due
 from ..charts import BAR_GAP, BAR_WIDTH, STRIP_HEIGHT, StripInput, spark_points, stacked_bars
 from ..formats import format_clock
 from ..messages import TEXTS

@@ -19,7 +19,7 @@ from ...web.authentication import count_failure
 from ...web.request_context import ExternalSignIn, app_context, request_id
 from ...wire.accounts import CONSOLE_PATH
 from ..page import anonymous_viewer
-from ..rendering import page_response
+from ..renderer import page_response
 from ..request import NEXT_FIELD, cookie_path, is_encrypted, local_path, set_session_cookie
 from .sign_in import hide_query, not_found, show_refusal
 

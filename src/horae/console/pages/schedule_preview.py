@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from ...errors import Refusal
 from ..page import PageRequest, page
-from ..schedule_fields import PREFIX, text_of_fields
-from ..schedule_preview import fields_problem, preview_task, preview_text
-from ..task_form import is_same_schedule
+from ..tasks.form import is_same_schedule
+from ..tasks.schedule_fields import PREFIX, text_of_fields
+from ..tasks.schedule_preview import fields_problem, preview_task, preview_text
 
 
 async def show(request: PageRequest) -> Response:

@@ -17,7 +17,7 @@ from ...web.request_context import app_context, request_id
 from ...wire.problems import problem_json
 from ..page import NO_FORM, PageRequest, anonymous_viewer, error_response, load_viewer
 from ..page import form as post_form
-from ..rendering import page_response
+from ..renderer import page_response
 from ..request import (
     CSRF_FIELD,
     NEXT_FIELD,

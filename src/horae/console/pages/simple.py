@@ -13,9 +13,9 @@ from ...errors import Refusal
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.pauses import pause_note
-from ...model.plain_text import cut, plain_text
 from ...model.run import Run
 from ...model.task import OPEN_STATES, PauseCause, Task, TaskState
+from ...model.text.plain_text import cut, plain_text
 from ...ports.store import TaskFilter
 from ...schedule import Cron, Every, Now, Once, Schedule
 from ...schedule.after import with_names
@@ -31,8 +31,8 @@ from ...service.own_tasks import (
 )
 from ...web.problems import status_of
 from ...wire.problems import problem_json
-from ...wire.tasks import next_due
-from ...wire.text_tasks import text_of
+from ...wire.tasks.task import next_due
+from ...wire.tasks.text_tasks import text_of
 from ..formats import format_clock, format_day_and_clock, format_distance
 from ..messages import TEXTS
 from ..notice import Notice, Undo

@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from ...choices import Language
 from ...model.events.trace_context import trace_id
-from ...model.plain_text import cut, plain_text
 from ...model.reason import describe_reason
 from ...model.run import Run
 from ...model.task import Target
+from ...model.text.plain_text import cut, plain_text
 from ...ports.store import RunFilter
 from ...targets.run_errors import localized_error
-from ...wire.text_tasks import answer_of
+from ...wire.tasks.text_tasks import answer_of
 from ..page import PageRequest, form, page
 from .simple import LIST, load_task, make_card, own_principal
 

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from ...errors import NotFound, Refusal
 from ...model.change import Facts
 from ...service.runs.explanations import OccurrenceExplanation
-from ...wire.fixes import Fix, fixes_for
+from ...wire.tasks.fixes import Fix, fixes_for
 from ..page import PageRequest, page
-from ..task_texts import error_line, other_zone
-from .task import load
+from ..tasks.texts import error_line, other_zone
+from .tasks.task import load
 
 
 async def show(request: PageRequest) -> Response:

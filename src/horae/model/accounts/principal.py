@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from ...choices import Language
+from ..agents.lineage import Lineage
 from ..refusals import refuse
 from .system_owner import EVERY_OWNER, EVERY_SYSTEM_OWNER, system_owner
 
@@ -51,7 +52,7 @@ class Quotas(NamedTuple):
     tokens: int | None = None
     """Tokens that are neither revoked nor expired."""
     requests_per_minute: int | None = None
-    """HTTP requests of all tokens of an owner together."""
+    """HTTP requests of all tokens of an owner together; of a group, also the requests that its agent writes as files."""
     event_streams: int | None = None
     """Event streams that are open at the same time in one process."""
     idempotency_keys: int | None = None
@@ -64,6 +65,12 @@ class Quotas(NamedTuple):
     stream_readers: int | None = None
     stored_message_bytes: int | None = None
     """Total size of the messages of all streams."""
+    lanes: int | None = None
+    """Lanes with a limit, a rate or a run."""
+    task_lanes: int | None = None
+    """Lanes that one task names."""
+    destinations: int | None = None
+    """Destinations of messages to people."""
 
 
 NO_QUOTAS: Final = Quotas()
@@ -84,6 +91,9 @@ MEMBER_QUOTAS: Final = Quotas(
     stream_messages=1_000_000,
     stream_readers=100,
     stored_message_bytes=1024 * 1024 * 1024,
+    lanes=100,
+    task_lanes=8,
+    destinations=20,
 )
 AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2, message_bytes=16 * 1024)
 """No limit on the lifetime of an agent's task: a task with outside effects needs approval, and a prompt to the agent
@@ -111,6 +121,8 @@ class Principal(NamedTuple):
     """Role of the owner; None for callers without a token."""
     language: Language | None = None
     """The owner's language."""
+    lineage: Lineage | None = None
+    """The run in which an agent asks; None: the request comes from no run."""
 
     @property
     def owner_filter(self) -> str | None:

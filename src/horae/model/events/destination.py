@@ -16,6 +16,8 @@ from ..policy import DESTINATION_CHARACTERS
 from ..record import Record
 from ..refusals import refuse
 
+MAX_DESTINATIONS: Final = 100
+"""Most destinations of one owner; its quota may be lower."""
 DESTINATION_KIND: Final = "destination"
 NOTICE_CHARACTERS: Final = 1_000
 """Longest result or error in a message."""

@@ -23,10 +23,17 @@ from .translation_notes import note
 SYSTEM: Final = "fun-ai-station"
 MIN_INTERVAL_SECONDS: Final = 10
 FAILURE_POLICIES: Final[Mapping[str, Any]] = {
-    "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M", "jitter": "none"},
+    "retry": {
+        "attempts": None,
+        "backoff": "PT1M",
+        "factor": 1,
+        "max": "PT1M",
+        "jitter": "none",
+        "superseded_by_next": False,
+    },
     "give_up_after": None,
 }
-"""fun-ai-station retries a failure after exactly a minute, without limit."""
+"""fun-ai-station retries a failure after exactly a minute, without limit, whatever the interval of the task is."""
 _KEYS: Final = ("schedule_type", "schedule_expr", "timezone", "next_run_at", "enabled")
 _KINDS: Final = ("cron", "interval", "once")
 _SECOND: Final = timedelta(seconds=1)

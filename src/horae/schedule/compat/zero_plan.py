@@ -76,7 +76,14 @@ class Plan:
         policies: dict[str, Any] = {
             "missed": {"policy": "all", "within": None} if self.keep else {"policy": "skip"},
             "overlap": "queue_all" if self.keep else "skip",
-            "retry": {"attempts": 4, "backoff": "PT1S", "factor": 1, "max": "PT1S"},
+            "retry": {
+                "attempts": 4,
+                "backoff": "PT1S",
+                "factor": 1,
+                "max": "PT1S",
+                "jitter": "none",
+                "superseded_by_next": False,
+            },
             "give_up_after": 1,
         }
         if self.skip_set == PAUSED:

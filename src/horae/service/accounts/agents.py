@@ -25,7 +25,7 @@ from ...model.accounts.account import (
     limits_json,
 )
 from ...model.accounts.principal import AGENT_LABEL, NO_QUOTAS, Principal, Quotas, Scope
-from ...model.lane import agent_lane, agent_of_lane
+from ...model.lanes.lane import agent_lane, agent_of_lane
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
-from itertools import count
 from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
@@ -110,9 +109,10 @@ class Audit:
         self._records = records
         self._clock = clock
         self._entropy = entropy
-        self._counter = count()
+        self.rows_made = 0
+        """Number of rows that this process has made."""
         self._is_stuck = False
-        """The warning is logged once, although the janitor tries again every second."""
+        """The warning is logged once, although the sealing is tried again and again."""
 
     def row(
         self,
@@ -144,7 +144,8 @@ class Audit:
             "detail": dict(detail),
         }
         # The counter keeps the order of calls within a process, also while the clock stands still.
-        key = f"{max(0, to_microseconds(now)):020d}-{next(self._counter):010d}-{self._entropy(6).hex()}"
+        key = f"{max(0, to_microseconds(now)):020d}-{self.rows_made:010d}-{self._entropy(6).hex()}"
+        self.rows_made += 1
         return (RecordWrite(Record(OPEN_KIND, key, subject_owner, _canonical(body))),)
 
     async def page(
@@ -157,7 +158,7 @@ class Audit:
         refuse_agent(principal, "audit rows")
         principal.require_scope(Scope.READ)
         check_page(after, limit)
-        # Seal first, so that the newest rows are shown too; the janitor seals only once a second. A full store can still
+        # Seal first, so that the newest rows are shown too; a process seals its own rows within a second. A full store can still
         # be read.
         with suppress(StoreFull):
             await self.seal()

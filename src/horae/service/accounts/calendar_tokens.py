@@ -17,11 +17,11 @@ from ...model.accounts.calendar_token import (
     calendar_token_record,
 )
 from ...model.accounts.principal import SCOPES_OF, Principal, Scope
-from ...model.field_checks import check_text
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.limits import NAME_CHARACTERS
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_text
 from ...ports.full_store import FullStore
 from .audit import Audit
 from .owners import Accounts

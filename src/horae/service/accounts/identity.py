@@ -15,7 +15,7 @@ _ORDER: Final = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
 
 
 class Identity(NamedTuple):
-    """The owner and role that a person has here, and who they are at their provider."""
+    """The owner and role of a person here, and their identity at the provider."""
 
     owner: str
     role: Role
@@ -42,7 +42,7 @@ class ClaimRules(NamedTuple):
         if not isinstance(owner, str) or not owner.strip():
             raise refuse("identity_claim_missing", claim=self.owner_claim)
         name = owner.strip().lower() if self.owner_claim == _EMAIL else owner.strip()
-        # The local owner is the user of the machine; no provider decides who that is.
+        # The local owner is the user of the machine; no provider identifies that user.
         if not is_owner_name(name) or name == LOCAL_OWNER:
             raise refuse("identity_owner_invalid", claim=self.owner_claim, name=name[:OWNER_CHARACTERS])
         return Identity(name, self._role(claims), str(claims.get("iss", "")), str(claims.get("sub", "")))

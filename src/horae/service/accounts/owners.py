@@ -25,16 +25,17 @@ from ...model.accounts.account import (
     quotas_of,
 )
 from ...model.accounts.principal import LOCAL_OWNER, MEMBER_QUOTAS, Principal, Quotas, Role, Scope
-from ...model.field_checks import check_choice, check_number
-from ...model.lane import agent_lane, owner_lane
+from ...model.events.destination import MAX_DESTINATIONS
+from ...model.lanes.lane import agent_lane, owner_lane
 from ...model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
 from ...model.messages import TEXT_BYTES
 from ...model.page import Page
-from ...model.policy import MAX_DURATION
+from ...model.policy import MAX_DURATION, MAX_TASK_LANES
 from ...model.reason import Reason
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.task import OPEN_STATES
+from ...model.text.field_checks import check_choice, check_number
 from ...ports.full_store import FullStore
 from ...ports.records import Records
 from ...ports.store import TaskFilter
@@ -61,6 +62,8 @@ _MAX_LIMITS: Final = {
     "stored_message_bytes": _MAX_BYTES,
     "message_bytes": TEXT_BYTES,
     "stream_readers": MAX_READERS,
+    "task_lanes": MAX_TASK_LANES,
+    "destinations": MAX_DESTINATIONS,
 }
 _TRIES: Final = 100
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ...clock import Clock
 from ...errors import Refusal
-from ...lifecycle import control
+from ...lifecycle.control import control
 from ...model.accounts.account import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ...model.change import Change, Facts

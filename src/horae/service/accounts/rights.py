@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL, Principal
 from ...model.accounts.system_owner import EVERY_SYSTEM_OWNER, account_of, is_system_owner, system_owner
-from ...model.lane import OWNER_LANE_PREFIX, agent_lane, owner_lane_prefix
+from ...model.lanes.lane import OWNER_LANE_PREFIX, agent_lane, owner_lane_prefix
 from ...model.task import Task
 from ...ports.store import TaskFilter
 from .refusals import refuse
@@ -168,5 +168,6 @@ def origin_labels(principal: Principal) -> dict[str, str]:
     if principal.agent is None:
         return {}
     token = principal.actor if principal.actor.startswith(TOKEN_PREFIX) else ""
-    labels = {AGENT_LABEL: principal.agent, VIA_LABEL: principal.via, TOKEN_LABEL: token}
+    lineage = {} if principal.lineage is None else principal.lineage.labels
+    labels = {AGENT_LABEL: principal.agent, VIA_LABEL: principal.via, TOKEN_LABEL: token, **lineage}
     return {name: value for name, value in labels.items() if value}

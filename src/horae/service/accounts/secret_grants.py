@@ -45,9 +45,11 @@ class SecretGrants:
 
     async def check_tasks(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
-            owner = account_of(task.owner)
-            await self.check(owner, agent_of(task), task.target, task.payload)
-            await self.check_gate(owner, agent_of(task), task.policies.gate)
+            agent = agent_of(task)
+            if agent is not None:
+                owner = account_of(task.owner)
+                await self.check(owner, agent, task.target, task.payload)
+                await self.check_gate(owner, agent, task.policies.gate)
 
     async def check_gate(self, owner: str, agent: str | None, gate: object) -> None:
         """Refuse a gate that references a secret which this agent was not granted."""

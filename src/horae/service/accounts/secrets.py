@@ -16,10 +16,10 @@ from ...encryption.refusals import refuse
 from ...errors import Refusal
 from ...model.accounts.account import AGENT_CHARACTERS, RESERVED_OWNER_PREFIX, is_agent_name
 from ...model.accounts.principal import Principal, Scope
-from ...model.field_checks import check_text
 from ...model.limits import KEY_CHARACTERS
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_text
 from ...ports.records import Record, Records, RecordWrite
 from ..query.argument_checks import check_page
 from .audit import Audit

@@ -24,14 +24,14 @@ from ...model.accounts.account import (
     token_record,
 )
 from ...model.accounts.principal import LOCAL_OWNER, SCOPES_OF, Principal, Quotas, Role, Scope
-from ...model.field_checks import check_choice, check_text
 from ...model.ids import ENTROPY_BYTES, make_id
-from ...model.lane import agent_lane
+from ...model.lanes.lane import agent_lane
 from ...model.limits import NAME_CHARACTERS
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_choice, check_text
 from ...ports.full_store import FullStore
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record

@@ -7,9 +7,9 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from ...model.accounts.principal import Principal, Scope
-from ...model.field_checks import check_text
 from ...model.record import Record
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_text
 from ...ports.records import Records
 from ..query.parser import MAX_CHARACTERS, parse_query
 from .refusals import refuse

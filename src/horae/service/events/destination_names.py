@@ -11,8 +11,8 @@ from ...model.policy import Notify
 from ...ports.records import Records
 from .refusals import refuse
 
-MAX_DESTINATIONS: Final = 20
-"""Limit per owner."""
+_MAX_NAMES: Final = 20
+"""Destinations that a refusal names."""
 
 
 async def check_destinations(records: Records, owner: str, notify: Notify | None) -> None:
@@ -27,7 +27,7 @@ async def check_destinations(records: Records, owner: str, notify: Notify | None
 
 
 async def _refuse_unknown(records: Records, owner: str, name: str) -> Refusal:
-    page = await records.records(DESTINATION_KIND, owner, limit=MAX_DESTINATIONS)
+    page = await records.records(DESTINATION_KIND, owner, limit=_MAX_NAMES)
     names = ", ".join(record.key.rpartition("/")[2] for record in page.items)
     known = f"There are: {names}." if names else "There are none yet."
     known_zh = f"已有：{names}。" if names else "目前还没有目的地。"

@@ -11,6 +11,7 @@ from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.events.destination import (
     DESTINATION_KIND,
+    MAX_DESTINATIONS,
     Destination,
     Notice,
     Occasion,
@@ -29,18 +30,17 @@ from ...model.events.webhook import (
     delivery_key,
     new_delivery_writes,
 )
-from ...model.field_checks import check_choice
 from ...model.ids import ENTROPY_BYTES, make_id, to_microseconds
 from ...model.page import Page
 from ...model.policy import DESTINATION_CHARACTERS
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_choice
 from ...ports.full_store import FullStore
 from ...schedule.zones import find_zone
 from ..accounts.audit import Audit
 from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_page
-from .destination_names import MAX_DESTINATIONS
 from .message_client import MessageClient
 from .notice_sender import with_attempt
 from .refusals import refuse
@@ -107,8 +107,9 @@ class Destinations:
         if url is None:
             raise refuse("destination_url_missing", name=name)
         now, known = self._clock.now(), await self._owned(owner)
-        if len(known) >= MAX_DESTINATIONS:
-            raise refuse("too_many_destinations", owner=owner, most=MAX_DESTINATIONS)
+        most = _most_for(principal, owner)
+        if len(known) >= most:
+            raise refuse("too_many_destinations", owner=owner, most=most, more=most + 1)
         zone = (principal.zone if owner == principal.owner else None) or self._zone or "UTC"
         defaults = {"zone": zone, "reminders": not any(each.reminders for each in known)}
         destination = Destination(
@@ -223,6 +224,12 @@ class Destinations:
     async def _owned(self, owner: str) -> list[Destination]:
         page = await self._store.records(DESTINATION_KIND, owner, limit=MAX_DESTINATIONS)
         return [destination_from(record) for record in page.items]
+
+
+def _most_for(principal: Principal, owner: str) -> int:
+    """Return the limit of the caller; an admin who acts for another owner has the largest one."""
+    quota = principal.quotas.destinations if owner == principal.owner else None
+    return MAX_DESTINATIONS if quota is None else min(quota, MAX_DESTINATIONS)
 
 
 def _check_scope(principal: Principal, scope: Scope) -> None:

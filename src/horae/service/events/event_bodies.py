@@ -10,6 +10,7 @@ from ...model.events.cloud_event import cloud_event, encode_body
 from ...model.events.event import Event, EventKind, NumberedEvent, SequencedEvent
 from ...model.events.trigger_fields import triggered_json
 from ...ports.store import Book
+from ..plans.results import load_plan_result
 from .run_tasks import load_task_of_run
 
 
@@ -35,13 +36,21 @@ class EventEncoder:
 
     async def _encode(self, sequenced: SequencedEvent) -> EncodedEvent:
         event = sequenced.event
-        trigger = await self._load_trigger(event) if event.kind is EventKind.TASK_TRIGGERED else None
+        content = await self._load_content(event)
         return EncodedEvent(
             sequenced.cursor,
             sequenced.sequence,
             event,
-            encode_body(cloud_event(NumberedEvent(sequenced.sequence, event), trigger)),
+            encode_body(cloud_event(NumberedEvent(sequenced.sequence, event), content)),
         )
+
+    async def _load_content(self, event: Event) -> dict[str, Any] | None:
+        if event.kind is EventKind.TASK_TRIGGERED:
+            return await self._load_trigger(event)
+        if event.kind is EventKind.PLAN_RESULT:
+            result = await load_plan_result(self._book, event)
+            return None if result is None else result.data
+        return None
 
     async def _load_trigger(self, event: Event) -> dict[str, Any] | None:
         """Return what the target published; None (only ids are sent) if the task or its run no longer exists."""

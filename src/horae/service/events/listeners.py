@@ -64,7 +64,7 @@ class Reach(NamedTuple):
         return self.streams + self.webhooks + self.terminals + self.others
 
     def hears(self, target: Target, notify: Notify | str | None = None) -> bool:
-        """Whether someone receives the event of such a task, people included."""
+        """Whether any receiver wants the event of such a task: listeners, webhooks or notices."""
         has_people = self.destinations > 0 or isinstance(notify, Notify)
         return self.total > 0 or (has_people and says_something(target))
 

@@ -45,7 +45,7 @@ SENT: Final = "sent"
 
 
 def localize_answer(answer: str, language: Language) -> str:
-    """Return the stored result of an attempt in this language; what is not Horae's own sentence stays as it is."""
+    """Return the stored result of an attempt in this language; sentences of other programs stay as they are."""
     return _CHINESE_ANSWERS.get(answer, answer) if language == "zh" else answer
 
 

@@ -13,7 +13,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
+from ...lifecycle.event_rows import is_failing
 from ...model.accounts.system_owner import account_of, is_system_owner
+from ...model.change import Facts
+from ...model.entry import EntryKind
 from ...model.events.destination import (
     NOTICE_CHARACTERS,
     Destination,
@@ -25,10 +28,12 @@ from ...model.events.event import Event, EventKind, SequencedEvent
 from ...model.events.trigger_fields import alert_of
 from ...model.events.webhook import Delivery, delivery_id
 from ...model.limits import to_storable
+from ...model.origin import Origin
+from ...model.page import MAX_PAGE_SIZE
 from ...model.policy import Notify
 from ...model.run import Run
 from ...model.task import Task
-from ...ports.store import Book
+from ...ports.store import Book, RunFilter
 from .notice_text import fill_notice_text
 from .run_tasks import load_task_of_run
 
@@ -39,6 +44,9 @@ _OCCASIONS: Final = {
     EventKind.RUN_SUCCEEDED: Occasion.SUCCEEDED,
     EventKind.TASK_TRIGGERED: Occasion.REMINDER,
 }
+_FAILURES: Final = frozenset({EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST})
+_REQUESTED: Final = frozenset({Origin.MANUAL, Origin.BACKFILL})
+"""Origins of runs whose failures begin no incident, because they do not count as failures of the task."""
 _EDITS: Final = frozenset({EventKind.TASK_CREATED, EventKind.TASK_EDITED, EventKind.TASK_DELETED})
 _MAX_CACHED: Final = 10_000
 _SYSTEM_NUMBERS: Final = 1 << 44
@@ -83,7 +91,7 @@ class NoticePlanner:
         event = sequenced.event
         if event.kind in _EDITS:
             self._silent.pop(event.task_id, None)
-        occasion = _OCCASIONS.get(event.kind)
+        occasion = Occasion.FAILED if event.kind in _FAILURES else _OCCASIONS.get(event.kind)
         if occasion is None or event.task_id in self._silent:
             return
         facts = await self._book.facts(event.task_id, None)
@@ -94,6 +102,8 @@ class NoticePlanner:
         if not receivers:
             return
         run = None if event.run_id is None else await self._book.run(event.run_id, None)
+        if event.kind in _FAILURES and not await self._has_failed_on_request(facts, run):
+            return
         task = facts.task
         if run is not None and occasion is Occasion.REMINDER:
             task = await load_task_of_run(self._book, task, run)
@@ -110,6 +120,17 @@ class NoticePlanner:
                 now,
                 due=destination.due(occasion, now),
             )
+
+    async def _has_failed_on_request(self, facts: Facts, run: Run | None) -> bool:
+        """Whether a requested occurrence has ended with this failure, outside of an incident, which has its own message."""
+        if run is None or run.origin not in _REQUESTED or is_failing(facts.task, facts.status):
+            return False
+        occurrence = (EntryKind.RETRY, run.origin, run.planned)
+        if any((each.kind, each.origin, each.planned) == occurrence for each in facts.entries):
+            return False
+        wanted = RunFilter(None, run.task_id, since=run.planned, until=run.planned)
+        attempts = await self._book.runs(wanted, None, MAX_PAGE_SIZE)
+        return not any(each.origin is run.origin and each.attempt > run.attempt for each in attempts.items)
 
     def _mark_silent(self, task_id: str) -> None:
         self._silent[task_id] = None

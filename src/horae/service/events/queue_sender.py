@@ -38,7 +38,7 @@ class QueueSender(ABC):
 
     @abstractmethod
     async def step(self) -> datetime | None:
-        """Send what is due now; return when the next delivery is due."""
+        """Send the due deliveries; return when the next delivery is due."""
 
     def add_pending(self, number: int) -> None:
         """Count new deliveries and wake the sender."""

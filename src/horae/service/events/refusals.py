@@ -97,9 +97,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "too_many_destinations": RefusalEntry(
             TooMuch,
             "'{owner}' has {most} destinations already.",
-            "Remove one that is no longer needed: horae notify rm NAME",
+            "Remove one that is no longer needed (horae notify rm NAME), or ask an admin: horae owner set {owner} --quota destinations={more}",
             "“{owner}”已有 {most} 个目的地。",
-            "请删除不再需要的:horae notify rm 名称",
+            "请删除不再需要的(horae notify rm 名称),或请管理员执行:horae owner set {owner} --quota destinations={more}",
         ),
         "destination_contested": RefusalEntry(
             Conflict,

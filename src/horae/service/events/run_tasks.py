@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...errors import Refusal
-from ...model.effective_payload import task_of_run
-from ...model.placeholders import TemplateTask
+from ...model.inputs.effective_payload import task_of_run
+from ...model.inputs.placeholders import TemplateTask
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.previous import load_previous

@@ -8,9 +8,9 @@ from typing import Final
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.events.event import EventKind
-from ...model.field_checks import check_text
 from ...model.limits import KEY_CHARACTERS, NOTE_CHARACTERS
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_text
 from ..accounts.rights import refuse_agent
 
 MAX_TYPES: Final = 50

@@ -57,7 +57,7 @@ class WebhookSender(QueueSender):
         self._has_tried_unblock = False
 
     async def step(self) -> datetime | None:
-        """Send what is due now, a few concurrently; return when the next delivery is due."""
+        """Send the due deliveries, a few concurrently; return when the next delivery is due."""
         if self.webhook.blocked and not self._has_tried_unblock:
             await self._unblock()
         due, next_due = await self._due()

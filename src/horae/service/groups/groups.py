@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from datetime import timedelta
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
+from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import system_owner
 from ...model.agents.group import (
     CHAT_CHARACTERS,
     CHAT_KIND,
     GROUP_KIND,
+    HANDLED_READER,
     AgentLimits,
     Group,
     GroupMount,
@@ -22,28 +25,81 @@ from ...model.agents.group import (
     group_record,
     is_folder,
 )
-from ...model.page import Page
+from ...model.agents.known_chat import KNOWN_CHAT_KIND, MAX_KNOWN_CHATS, known_chat_from, suggest_folder
+from ...model.messages import PAGE_MESSAGES
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.record import RecordWrite
+from ...model.run import Run
+from ...ports.chat_messages import ASSISTANT_SOURCE
 from ...ports.full_store import FullStore
+from ...ports.store import RunFilter
 from ..accounts.audit import Audit, changed_values
 from ..accounts.owners import Accounts
 from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_page
+from ..tasks.advisories import Advisory
+from .agent_stop import find_stop
 from .refusals import refuse
 
 _TRIES: Final = 20
 _LIMITS: Final = frozenset(AgentLimits._fields)
 
 
-class Groups:
-    """`on_change` is called after each change, so that the router of this process reads the groups again."""
+async def _ignore_group(_principal: Principal, _group: Group) -> None: ...
 
-    def __init__(self, store: FullStore, accounts: Accounts, audit: Audit, clock: Clock) -> None:
+
+async def _ignore_node(_principal: Principal, _group: Group, _former: str | None) -> None: ...
+
+
+class GroupStatus(NamedTuple):
+    """A group with what happens in it. `live` is the run of its agent, `last_turn` the newest run that answered messages.
+
+    `messages` are stored, `waiting` come after the handled ones. `warnings` name the mounts that the operator's list does not
+    permit now; the check at the start of each agent counts.
+    """
+
+    group: Group
+    live: Run | None = None
+    last_turn: Run | None = None
+    messages: int = 0
+    waiting: int = 0
+    warnings: tuple[Advisory, ...] = ()
+
+
+class UnregisteredChat(NamedTuple):
+    """Chat that has written and has no group; `folder` is a free one for its group."""
+
+    chat: str
+    name: str
+    last_activity: datetime
+    is_direct: bool
+    folder: str
+
+
+class Groups:
+    """`on_change` is called after each change, so that the router of this process reads the groups again.
+
+    `check_mounts` returns a refusal for each mount of a group that the operator's list does not permit.
+    """
+
+    def __init__(
+        self,
+        store: FullStore,
+        accounts: Accounts,
+        audit: Audit,
+        clock: Clock,
+        check_mounts: Callable[[Group], Sequence[Refusal]] = lambda _group: (),
+    ) -> None:
         self._store = store
         self._accounts = accounts
         self._audit = audit
         self._clock = clock
+        self._check_mounts = check_mounts
         self.on_change: Callable[[], None] = lambda: None
+        self.on_switch: Callable[[Principal, Group], Awaitable[object]] = _ignore_group
+        """Called after a group was stopped or started: its tasks are paused or resumed, and its live runs end."""
+        self.on_node: Callable[[Principal, Group, str | None], Awaitable[object]] = _ignore_node
+        """Called with the former node after a group has another one: its tasks follow."""
 
     async def add(self, principal: Principal, folder: str, chat: str, **fields: Any) -> Group:
         """Register a chat. `fields` are those of `Group` and, by their own names, those of its limits."""
@@ -61,6 +117,9 @@ class Groups:
             [RecordWrite(group_record(group)), RecordWrite(chat_record(group)), *row]
         ):
             await self._refuse_taken(group)
+        if group.node is not None:
+            # Tasks of an earlier group with this folder.
+            await self.on_node(principal, group, None)
         self.on_change()
         return group
 
@@ -79,11 +138,71 @@ class Groups:
         page = await self._store.records(GROUP_KIND, principal.owner_filter, after, limit)
         return Page(tuple(map(group_from, page.items)), page.after)
 
-    async def change(self, principal: Principal, folder: str, **fields: Any) -> Group:
-        """Change the given fields of a group."""
+    async def unregistered(self, principal: Principal) -> tuple[UnregisteredChat, ...]:
+        """Return the chats that have written and have no group, newest activity first; for admins."""
+        _check_scope(principal, Scope.ADMIN)
+        page = await self._store.records(KNOWN_CHAT_KIND, None, None, MAX_KNOWN_CHATS)
+        newest = sorted(map(known_chat_from, page.items), key=lambda each: each.last_activity, reverse=True)
+        taken = await self._folders()
+        found = []
+        for known in newest:
+            # The host forgets a chat when it writes again after its registration.
+            if await self._store.get_record(CHAT_KIND, known.chat) is None:
+                folder = suggest_folder(known, taken)
+                found.append(UnregisteredChat(known.chat, known.name, known.last_activity, known.is_direct, folder))
+                taken.add(folder)
+        return tuple(found)
+
+    async def _folders(self) -> set[str]:
+        folders: set[str] = set()
+        after: str | None = None
+        while True:
+            page = await self._store.records(GROUP_KIND, None, after, MAX_PAGE_SIZE)
+            folders |= {record.key for record in page.items}
+            after = page.after
+            if after is None:
+                return folders
+
+    async def status(self, principal: Principal, folder: str) -> GroupStatus:
+        """Return a group with its live agent, its waiting messages and its last turn."""
+        return await self.describe(principal, await self.get(principal, folder))
+
+    async def describe(self, principal: Principal, group: Group) -> GroupStatus:
+        """Return the status of a group that the caller has read or changed."""
+        _check_scope(principal, Scope.READ)
+        if principal.owner_filter not in (None, group.owner):
+            raise refuse("no_such_group", folder=group.folder)
+        stop = await find_stop(self._store, group)
+        live = await self._store.lane_runs(group.owner, 1)
+        turns = await self._store.runs(RunFilter(owner=system_owner(group.owner)), None, 1)
+        stream = await self._store.stream(group.owner, group.stream)
+        messages = waiting = 0
+        if stream is not None:
+            handled = next((each.number for each in stream.cursors if each.reader == HANDLED_READER), 0)
+            messages = stream.stream.stored
+            waiting = stream.stream.last - max(handled, stream.stream.first - 1)
+            waiting -= await self._count_own(group, handled) if waiting else 0
+        return GroupStatus(
+            group,
+            live[0] if live else None,
+            turns.items[0] if turns.items else None,
+            messages,
+            waiting,
+            tuple(map(_advisory, (*(() if stop is None else (stop,)), *self._check_mounts(group)))),
+        )
+
+    async def _count_own(self, group: Group, after: int) -> int:
+        """Return how many of the next messages are the assistant's own: those wait for nothing."""
+        page = await self._store.read_messages(group.owner, group.stream, after, PAGE_MESSAGES)
+        return 0 if page is None else sum(each.message.source == ASSISTANT_SOURCE for each in page.messages)
+
+    async def change(self, principal: Principal, folder: str, expected: int | None = None, **fields: Any) -> Group:
+        """Change the given fields of a group; `expected` is the version that it must have."""
         _check_scope(principal, Scope.ADMIN)
         for _ in range(_TRIES):
             before = await self.get(principal, folder)
+            if expected not in (None, before.version):
+                raise refuse("stale_group", folder=folder, version=before.version, expected=expected)
             after = _apply(before, fields)
             check_group(after)
             if after == before:
@@ -91,6 +210,10 @@ class Groups:
             if await self._write(principal, before, after):
                 if after.zone != before.zone:
                     await self._accounts.put(principal, after.owner, zone=after.zone or "")
+                if after.is_stopped != before.is_stopped:
+                    await self.on_switch(principal, after)
+                if after.node != before.node:
+                    await self.on_node(principal, after, before.node)
                 self.on_change()
                 return after._replace(version=before.version + 1)
         raise refuse("group_contested", folder=folder)
@@ -143,6 +266,10 @@ class Groups:
         if taken is not None:
             raise refuse("chat_taken", chat=group.chat, other=json.loads(taken.body))
         raise refuse("group_contested", folder=group.folder)
+
+
+def _advisory(refusal: Refusal) -> Advisory:
+    return Advisory(refusal.code, {language: " ".join(refusal.in_language(language)) for language in ("en", "zh")})
 
 
 def _check_scope(principal: Principal, scope: Scope) -> None:

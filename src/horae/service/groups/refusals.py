@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...errors import Conflict, InvalidTask, NotFound
+from ...errors import Conflict, InvalidTask, NotAllowed, NotFound
 from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -19,23 +19,37 @@ CATALOGUE: Final = RefusalCatalogue(
         "no_such_group": RefusalEntry(
             NotFound,
             "There is no group '{folder}'.",
-            "Use the folder of a registered group.",
+            "List the groups with 'horae group ls', or register one with 'horae group add {folder} CHANNEL:ID'.",
             "没有群组“{folder}”。",
-            "请使用已注册群组的文件夹。",
+            "用“horae group ls”列出群组,或用“horae group add {folder} 渠道:编号”注册。",
+        ),
+        "group_agent_stopped": RefusalEntry(
+            NotAllowed,
+            "The agent of the group '{folder}' is stopped: messages and tasks of the group wait.",
+            "Let it go on with 'horae agent restart {folder}'.",
+            "群组“{folder}”的智能体已停止:该群组的消息和任务在等待。",
+            "用“horae agent restart {folder}”让它继续。",
         ),
         "group_exists": RefusalEntry(
             Conflict,
             "The group '{folder}' exists already.",
-            "Change that group, or choose another folder.",
+            "Change it with 'horae group set {folder}', or choose another folder.",
             "群组“{folder}”已存在。",
-            "请修改该群组,或使用另一个文件夹。",
+            "用“horae group set {folder}”修改它,或使用另一个文件夹。",
         ),
         "chat_taken": RefusalEntry(
             Conflict,
             "The chat '{chat}' belongs to the group '{other}'.",
-            "Remove that group first, or use another chat.",
+            "Remove that group first with 'horae group rm {other}', or use another chat.",
             "聊天“{chat}”属于群组“{other}”。",
-            "请先删除该群组,或使用另一个聊天。",
+            "请先用“horae group rm {other}”删除该群组,或使用另一个聊天。",
+        ),
+        "stale_group": RefusalEntry(
+            Conflict,
+            "The group '{folder}' has changed since: it is at version {version} now, not {expected}.",
+            "Look at it again, and repeat the change.",
+            "群组“{folder}”在此期间已被修改:当前版本为 {version},而不是 {expected}。",
+            "请重新查看后再次修改。",
         ),
         "group_contested": RefusalEntry(
             Conflict,

@@ -11,7 +11,6 @@ from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import NO_QUOTAS, Principal, Scope
 from ...model.accounts.stream_quota import stream_quota_of
-from ...model.field_checks import check_number
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.message_refusals import refuse
 from ...model.messages import (
@@ -32,6 +31,7 @@ from ...model.messages import (
 )
 from ...model.page import Page
 from ...model.refusals import refuse as refuse_task
+from ...model.text.field_checks import check_number
 from ...ports.full_store import FullStore
 from ..accounts.audit import Audit
 from ..accounts.rights import refuse_agent

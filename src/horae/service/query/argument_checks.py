@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ...model.field_checks import check_number
 from ...model.limits import KEY_CHARACTERS
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
+from ...model.text.field_checks import check_number
 from ...ports.store import RunFilter, TaskFilter
 
 _MAX_ID_CHARACTERS: Final = 200

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...lifecycle.chain_graph import links_of
 from ...lifecycle.due_backlog import MICROSECOND
-from ...lifecycle.explain import (
+from ...lifecycle.explain.chain import explain_unstarted, newest_is_row, with_predecessors
+from ...lifecycle.explain.explanation import (
     Explanation,
     RunningNodes,
     Verdict,
@@ -21,17 +22,16 @@ from ...lifecycle.explain import (
     with_lane,
     with_pause,
 )
-from ...lifecycle.explain_chain import explain_unstarted, newest_is_row, with_predecessors
-from ...lifecycle.explain_lane import parked_entry
+from ...lifecycle.explain.lane import parked_entry
 from ...model.accounts.account import OWNER_KIND, Owner, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.accounts.system_owner import account_of
 from ...model.change import Facts
 from ...model.entry import CONTROL_KINDS, EntryState
+from ...model.lanes.route import is_route
 from ...model.pauses import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
 from ...model.reason import Reason
 from ...model.refusals import refuse
-from ...model.route import is_route
 from ...model.run import Run
 from ...model.task import PauseCause, past_of
 from ...ports.full_store import FullStore
@@ -44,7 +44,7 @@ from ..query.argument_checks import check_id
 from ..query.id_prefix import resolve_task
 from ..query.instants import TimeSpan, parse_span
 from ..tasks.advisories import Advisory
-from ..tasks.functions import Functions, function_of
+from ..tasks.functions.functions import Functions, function_of
 from .lane_waits import load_lane_wait
 from .outages import Outage, Outages
 

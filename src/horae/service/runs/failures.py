@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
 from ...model.page import MAX_PAGE_SIZE
-from ...model.plain_text import first_line
 from ...model.run import Run, RunState
+from ...model.text.plain_text import first_line
 from ...ports.store import RunFilter
 from .runs import Runs
 

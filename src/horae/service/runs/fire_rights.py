@@ -7,11 +7,12 @@ import json
 from ...errors import Refusal
 from ...model.accounts.account import OWNER_KIND, agent_of, is_blocked, is_owner_name, owner_from
 from ...model.accounts.system_owner import account_of
+from ...model.inputs.run_input import RunInput
 from ...model.outcome import Failed, Outcome, Skipped
 from ...model.reason import Reason, describe_reason
-from ...model.run_input import RunInput
 from ...model.task import Task, gate_target
 from ...ports.records import Records
+from ..accounts.agent_switch import load_switch
 from ..accounts.approval_policy import ApprovalPolicy
 from ..accounts.refusals import refuse
 from ..accounts.secret_grants import SecretGrants
@@ -34,6 +35,8 @@ class FireRights:
             return None
         if self._policy.awaits_approval(task):
             return Skipped(describe_reason(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
+        if await load_switch(self._records) is not None:
+            return Skipped(describe_reason(Reason.AGENT_STOPPED), Reason.AGENT_STOPPED)
         if await self._is_revoked(owner, agent):
             return Skipped(describe_reason(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
         if given is not None and given.agent is not None and self._policy.needs_approval(task):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ...clock import Clock
-from ...lifecycle.lane_order import turn_order
+from ...lifecycle.lanes.order import turn_order
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.field_checks import check_number
-from ...model.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of, idle_runs_of
-from ...model.lane import (
+from ...model.lanes.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of, idle_runs_of
+from ...model.lanes.lane import (
     DEFAULT_LIMIT,
     MAX_LANE_LIMIT,
     LaneQueue,
@@ -20,22 +19,23 @@ from ...model.lane import (
     LaneUse,
     LaneWaiter,
     check_lane,
+    is_lane_template,
     owner_lane_prefix,
 )
+from ...model.lanes.rate import RateChange, parse_rate
 from ...model.page import MAX_PAGE_SIZE
-from ...model.rate import RateChange, parse_rate
+from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_value
 from ...model.run import Run
+from ...model.text.field_checks import check_number
 from ...ports.full_store import FullStore
 from ..accounts.audit import Audit, changed_values
-from ..accounts.refusals import refuse
+from ..accounts.record_conflicts import write_unless_changed
 from ..accounts.rights import full_lane_name, refuse_agent
 from ..query.argument_checks import check_page
+from .lane_templates import LaneTemplates, check_lane_count
 
-__all__ = ["MAX_LANES", "MAX_LANE_LIMIT", "Lanes"]
-
-MAX_LANES: Final = 100
-"""Limit for an owner that is no admin."""
+__all__ = ["MAX_LANE_LIMIT", "Lanes"]
 
 
 class LaneRun(NamedTuple):
@@ -73,6 +73,7 @@ class Lanes:
         self, store: FullStore, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
     ) -> None:
         self._store = store
+        self._templates = LaneTemplates(store)
         self._audit = Audit(store, clock)
         self._on_write = on_write
 
@@ -150,7 +151,8 @@ class Lanes:
         """Limit the runs of this lane that go on at once, across all nodes; with 0 none starts.
 
         `rate` is at most so many starts within any period: `100/1s`; None removes it. Whichever is not given stays. A lane
-        that gets a rate before it has a limit has none.
+        that gets a rate before it has a limit has none. Limit and rate of a name with placeholders, such as `api:{owner}`,
+        are those of each filled-in name that has none of its own.
         """
         refuse_agent(principal, "lanes")
         principal.require_scope(Scope.WRITE)
@@ -164,21 +166,45 @@ class Lanes:
         if not _sees(principal, lane):
             principal.require_scope(Scope.ADMIN)
         check_lane(lane)
+        is_template = is_lane_template(lane)
         lanes = await self._store.lanes()
-        _check_count(principal, lane, lanes)
+        if principal.owner_filter is not None:
+            check_lane_count(principal, lane, lanes)
         before = next((each for each in lanes if each.name == lane), None)
         if limit is None and new_rate is None and (before is None or before.rate is None):
             return before or LaneUse(lane, DEFAULT_LIMIT, 0)
         row = self._audit.row(principal, "lane.limit", lane, _audit_detail(before, limit, new_rate))
-        await self._store.set_lane(lane, limit, rate=new_rate, attached_records=row)
+        await self._set(principal, lane, limit, new_rate, row, is_template=is_template)
         # A higher limit or rate may let entries that wait go on.
         self._on_write(None)
         known = LaneUse(lane, MAX_LANE_LIMIT if limit is None else limit, 0)
         return next((each for each in await self._store.lanes() if each.name == lane), known)
 
+    async def _set(
+        self,
+        principal: Principal,
+        lane: str,
+        limit: int | None,
+        rate: RateChange,
+        row: Sequence[RecordWrite],
+        *,
+        is_template: bool,
+    ) -> None:
+        """Set a lane, or a template and the lanes that follow it, in one write each; a conflict is tried again."""
+        while True:
+            template = await self._templates.get(lane) if is_template else None
+            if template is None:
+                records = (*row, *await self._templates.explicit_setting(lane))
+            else:
+                records = (*row, template.with_changes(limit, rate).write())
+            if await write_unless_changed(self._store.set_lane(lane, limit, rate=rate, attached_records=records)):
+                break
+        if template is not None:
+            await self._templates.apply(principal, await self._templates.get(lane))
+
 
 def _audit_detail(before: LaneUse | None, limit: int | None, rate: RateChange) -> dict[str, Any]:
-    """Return what is set, and the values before it."""
+    """Return the new values, and those before."""
     after: dict[str, Any] = {} if limit is None else {"limit": limit}
     if rate != "keep":
         after["rate"] = None if rate is None else str(rate)
@@ -188,15 +214,6 @@ def _audit_detail(before: LaneUse | None, limit: int | None, rate: RateChange) -
 
 def _status(use: LaneUse, queue: LaneQueue | None, idle: int) -> LaneStatus:
     return LaneStatus(use, 0, None, idle) if queue is None else LaneStatus(use, queue.waiting, queue.oldest, idle)
-
-
-def _check_count(principal: Principal, lane: str, lanes: Sequence[LaneUse]) -> None:
-    """Bound the number of lanes per owner, because the store reads the lanes of all owners together."""
-    if principal.owner_filter is None:
-        return
-    own = [each.name for each in lanes if _sees(principal, each.name)]
-    if len(own) >= MAX_LANES and lane not in own:
-        raise refuse("too_many_lanes", most=MAX_LANES)
 
 
 def _sees(principal: Principal, lane: str) -> bool:

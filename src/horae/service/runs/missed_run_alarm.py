@@ -15,9 +15,9 @@ from ...model.change import NOTHING, Change, Facts
 from ...model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ...model.events.event import EventKind
 from ...model.ids import occurrence_key
+from ...model.lanes.route import is_route
 from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
-from ...model.route import is_route
 from ...model.task import TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter

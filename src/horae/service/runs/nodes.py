@@ -15,7 +15,7 @@ from ...ports.node_records import ClockStep, load_agreed_lease, load_clock_steps
 from ...ports.store import Node
 from ..accounts.audit import Audit
 from ..query.argument_checks import check_id
-from ..tasks.functions import Functions
+from ..tasks.functions.functions import Functions
 
 _MAX_LISTED: Final = 5
 
@@ -94,7 +94,7 @@ class Nodes:
         ]
         if not changed:
             raise refuse("no_such_node", id=name)
-        # Wake the node, and the nodes that take over what comes due.
+        # Wake the node, and the nodes that take over its entries.
         self._on_write(None)
         return tuple(node._replace(draining=draining) for node in changed)
 

@@ -24,10 +24,10 @@ from ...model.counts import (
     summarize_lateness,
 )
 from ...model.entry import CLAIMABLE, EntryState
-from ...model.lane import LaneUse
+from ...model.lanes.lane import LaneUse
+from ...model.lanes.route import is_queue, is_route
 from ...model.reason import Reason
 from ...model.refusals import refuse
-from ...model.route import is_queue, is_route
 from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
 from ...ports.full_store import FullStore
@@ -204,7 +204,7 @@ class Overviews:
         return (await self._book.tasks(TaskFilter(scope, frozenset({state})), limit=most)).items
 
     async def _load_paused(self, scope: str | None, counted: Mapping[TaskState, int]) -> dict[NeedKind, _Counted]:
-        """Return the tasks whose cause of the pause needs a person: one query per cause, whatever is paused besides."""
+        """Return the tasks whose cause of the pause needs a person: one query per cause, independent of other paused tasks."""
         if not counted[TaskState.PAUSED]:
             return {}
         return {

@@ -15,10 +15,10 @@ from ...lifecycle.planned import Bounds, PlannedOccurrence, count_planned, itera
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.entry import CLAIMABLE
-from ...model.field_checks import check_number
 from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
 from ...model.task import Task, past_of
+from ...model.text.field_checks import check_number
 from ...ports.full_store import FullStore
 from ...schedule.instants import SECOND, to_instant
 from ...schedule.lint import clock_change_warnings
@@ -37,7 +37,7 @@ MAX_AFFECTED: Final = 20
 MAX_SPAN: Final = timedelta(days=62)
 CACHED_SECONDS: Final = 30.0
 CACHED_SECONDS_AFTER_WRITE: Final = 2.0
-"""A write of this process outdates what is older than so."""
+"""A write of this process outdates cached answers that are older than this."""
 _MAX_CACHED: Final = 64
 """Counts and clock changes only: lists would take megabytes."""
 _SLICE_SECONDS: Final = 0.002

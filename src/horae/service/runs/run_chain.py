@@ -39,6 +39,16 @@ class RunChain(NamedTuple):
     cut: bool = False
 
 
+def links_below(chain: RunChain, parent: ChainLink) -> tuple[ChainLink, ...]:
+    """Return the links that stand below one in a tree: a join stands below the last of its predecessors."""
+    return tuple(link for link in chain.links[1:] if _tree_parent(chain, link) == parent.task_id)
+
+
+def _tree_parent(chain: RunChain, link: ChainLink) -> str:
+    known = [each.task_id for each in chain.links[: chain.links.index(link)] if each.task_id in link.parents]
+    return known[-1] if known else chain.links[0].task_id
+
+
 async def load_chain(book: Book, owner: str | None, root: RootOccurrence) -> RunChain:
     """Read the chain of a root; `owner` None is an admin."""
     rows = await book.chain(root)

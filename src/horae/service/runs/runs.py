@@ -8,30 +8,32 @@ from typing import Final
 
 from ...clock import Clock
 from ...errors import NotFound, Refusal
-from ...lifecycle import control
-from ...lifecycle.control import nothing_to_retry, request_retry
+from ...lifecycle.control import control
+from ...lifecycle.control.control import nothing_to_retry, request_retry
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
+from ...model.agents.usage import RunUsage
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind
-from ...model.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of
+from ...model.inputs.run_input import RunInput
+from ...model.lanes.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of
 from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
 from ...model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
-from ...model.run_input import RunInput
 from ...ports.full_store import FullStore
 from ...ports.journal import Journal, NumberedLine
 from ...ports.store import RunFilter
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, is_foreign, listed_owner
+from ..groups.usage import load_usage
 from ..query.argument_checks import check_filter, check_id, check_page, check_position
 from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.drafts import TaskDrafts
-from ..tasks.functions import Functions
+from ..tasks.functions.functions import Functions
 from ..tasks.quotas import refuse_when_used_up
 from ..tasks.run_inputs import RunInputs, input_detail
 from ..tasks.task_quota import TaskQuota
@@ -128,10 +130,15 @@ class Runs:
         return await self._get_run(principal, run_id)
 
     async def idle(self, principal: Principal, run_id: str) -> IdleRun | None:
-        """Return since when a run is idle, and whether it was asked to yield; None: it is not idle."""
+        """Return since when a run is idle, and whether it has a request to yield; None: it is not idle."""
         run = await self.get(principal, run_id)
         lanes = run.lanes if run.live else ()
         return idle_run_of(run.id, [await self._store.get_record(IDLE_RUNS_KIND, lane) for lane in lanes])
+
+    async def usage(self, principal: Principal, run_id: str) -> RunUsage | None:
+        """Return the tokens, cost and model that the agent of a run has reported; None: none, or the run has no agent."""
+        run = await self.get(principal, run_id)
+        return await load_usage(self._store, run.id)
 
     async def chain(self, principal: Principal, run_id: str) -> RunChain:
         """Return the chain of the root occurrence that a run belongs to, with the names of its tasks."""
@@ -158,7 +165,7 @@ class Runs:
         return run
 
     async def _refuse_if_requested(self, who: Principal, run_id: str) -> None:
-        """A run that was asked for and waits on the agenda has an id before it has a row."""
+        """A requested run that waits on the agenda has an id before it has a row."""
         requested = await self._requested(who, run_id)
         if requested is not None:
             facts, entry = requested

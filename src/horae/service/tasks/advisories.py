@@ -58,6 +58,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No running node has the labels {labels}. The task waits until one starts: horae up {options}",
         "没有正在运行的节点带有标签 {labels}。任务会等到这样的节点启动:horae up {options}",
     ),
+    "no_group": (
+        "The group '{folder}' is not registered, so its runs would fail: horae group add {folder} CHANNEL:ID",
+        "群组“{folder}”尚未注册,其运行会失败:horae group add {folder} 渠道:编号",
+    ),
     "no_listener": (
         "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",

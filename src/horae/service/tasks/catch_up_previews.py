@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ...errors import Refusal
-from ...lifecycle import control
+from ...lifecycle.control import control
 from ...lifecycle.due_backlog import MICROSECOND, without_repeat
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind

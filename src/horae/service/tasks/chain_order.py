@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...schedule import After
@@ -30,19 +30,28 @@ def chain_order(items: Sequence[_T], request_of: Callable[[_T], TaskRequest | No
         for name in () if request is None else (request.name, request.key):
             if isinstance(name, str):
                 by_name.setdefault(name, number)
-    ordered: dict[int, _T] = {}
-    open_numbers: set[int] = set()
 
-    def visit(number: int) -> None:
-        if number in ordered or number in open_numbers:
-            return
-        open_numbers.add(number)
+    def predecessors(number: int) -> list[int]:
         request = request_of(items[number])
-        for name in () if request is None else predecessors_of(request.when):
-            if name in by_name:
-                visit(by_name[name])
-        ordered[number] = items[number]
+        names = () if request is None else predecessors_of(request.when)
+        return [by_name[name] for name in names if name in by_name]
 
-    for number in range(len(items)):
-        visit(number)
-    return list(ordered.values())
+    return [items[number] for number in predecessor_order(len(items), predecessors)]
+
+
+def predecessor_order(count: int, predecessors: Callable[[int], Iterable[int]]) -> list[int]:
+    """Return the positions with predecessors first; otherwise in their order. A cycle keeps its order."""
+    ordered: dict[int, None] = {}
+    for first in range(count):
+        path: list[tuple[int, Iterator[int]]] = [(first, iter(predecessors(first)))]
+        on_path = {first}
+        while path and first not in ordered:
+            number, further = path[-1]
+            position = next((each for each in further if each not in ordered and each not in on_path), None)
+            if position is None:
+                ordered[number] = None
+                path.pop()
+            else:
+                on_path.add(position)
+                path.append((position, iter(predecessors(position))))
+    return list(ordered)

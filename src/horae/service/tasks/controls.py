@@ -7,20 +7,20 @@ from datetime import datetime
 from typing import Any, Self
 
 from ...clock import Clock
-from ...lifecycle import control, edit
+from ...lifecycle.control import control, edit, restore
 from ...model.accounts.account import agent_of
 from ...model.accounts.pause_change import PauseChange
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.gate import Gate
 from ...model.ids import run_id
-from ...model.lane import agent_lane
+from ...model.inputs.run_input import RunInput
+from ...model.lanes.lane import agent_lane
 from ...model.page import MAX_PAGE_SIZE
 from ...model.policy import MissedMode, Notify
 from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Origin
-from ...model.run_input import RunInput
 from ...model.task import Pause, PauseCause, TaskState
 from ...ports.full_store import FullStore
 from ...ports.store import RunFilter
@@ -29,11 +29,13 @@ from ..accounts.rights import check_system_task, refuse_agent
 from ..accounts.secret_grants import SecretGrants
 from ..events.destination_names import check_destinations
 from ..query.id_prefix import resolve_run, resolve_task
+from ..runs.lane_templates import LaneTemplates
 from .commit import AttachToChange, AuditAction, Condition, TaskWriter, changed_fields
 from .drafts import TaskDrafts
 from .edits import EditResult, Edits, Keep, fire_changes
-from .function_records import FormerName
-from .functions import Functions, function_of, gate_function_of, with_function
+from .functions.functions import Functions, function_of, gate_function_of, with_function
+from .functions.records import FormerName
+from .group_pins import GroupPins
 from .lookup import TaskLookup
 from .quotas import check_schedule, refuse_when_used_up
 from .run_inputs import RunInputs, input_detail
@@ -58,8 +60,10 @@ class TaskControls(TaskLookup):
         self.drafts = drafts
         self._writer = writer
         self._grants = SecretGrants(store)
+        self._lane_templates = LaneTemplates(store)
         self._records = store
         self._functions = functions
+        self._pins = GroupPins(store)
         self.inputs = RunInputs(store, drafts, functions)
 
     def with_condition(self, condition: Condition) -> Self:
@@ -89,6 +93,8 @@ class TaskControls(TaskLookup):
             before = (await self.get(principal, task_id)).task
             await self._functions.check_edits(before.target, before.payload, edits)
             edits = await self._functions.complete_edits(before.target, edits)
+        if edits.options.where is not None or not isinstance(edits.target, Keep):
+            edits = await self._pins.pin_edits((await self.get(principal, task_id)).task, edits)
         now = self._clock.now()
         if not isinstance(edits.when, Keep) and names_predecessors(edits.when):
             before = (await self.get(principal, task_id)).task
@@ -109,8 +115,16 @@ class TaskControls(TaskLookup):
             facts = await self.get(principal, task_id)
             check_system_task(principal, facts.task, "task.edit")
             decide(facts)
-        else:
-            await self._change(principal, task_id, decide, AuditAction("task.edit", changed_fields))
+            return results[0]
+        moves = not isinstance(edits.lane, Keep) or edits.options.lanes is not None
+        if moves:
+            current = await self.get(principal, task_id)
+            check_system_task(principal, current.task, "task.edit")
+            decide(current)
+            await self._lane_templates.follow(principal, [results[0].after])
+        await self._change(principal, task_id, decide, AuditAction("task.edit", changed_fields))
+        if moves:
+            await self._lane_templates.follow(principal, [results[0].after])
         return results[0]
 
     async def rename_declared(self, principal: Principal, task_id: str, key: str, former: FormerName) -> None:
@@ -168,8 +182,6 @@ class TaskControls(TaskLookup):
                 if until is not None:
                     self._check_may_run(principal, facts)
                 return Change()
-            if until is not None:
-                self.drafts.check_supported(facts.task)
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
         return await self._change(principal, task_id, decide, AuditAction("task.pause", _pause_detail))
@@ -211,6 +223,20 @@ class TaskControls(TaskLookup):
         detail = {"undo": change.operation}
         action = AuditAction("task.resume" if change.before is None else "task.pause", lambda _facts, _change: detail)
         await self._change(principal, change.task_id, decide, action)
+
+    async def restore_cancelled(self, principal: Principal, change: PauseChange, cancelled: datetime) -> Facts:
+        """Undo the cancel of this instant; `change` has the pause of the task before it."""
+        principal.require_scope(Scope.WRITE)
+        now = self._clock.now()
+
+        def decide(facts: Facts) -> Change:
+            restored = restore.restore_cancelled(facts, change.before, cancelled, now)
+            if restored.status is not None and restored.status.state is not TaskState.PAUSED:
+                self._check_may_run(principal, facts)
+                self._check_may_continue(principal, facts, now)
+            return restored
+
+        return await self._change(principal, change.task_id, decide, AuditAction("task.restore"))
 
     async def cancel(self, principal: Principal, task_id: str) -> Facts:
         principal.require_scope(Scope.WRITE)
@@ -261,7 +287,6 @@ class TaskControls(TaskLookup):
 
         def decide(facts: Facts) -> Change:
             self._check_may_run(principal, facts)
-            self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
             self.inputs.check_again(facts.task, given)
             if gate_only:
@@ -310,7 +335,6 @@ class TaskControls(TaskLookup):
 
         def decide(facts: Facts) -> Change:
             self._check_may_run(principal, facts)
-            self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
             self.inputs.check_again(facts.task, given)
             return edit.backfill(facts, first, last, now, last_attempt, given, fires=chain)
@@ -352,7 +376,6 @@ class TaskControls(TaskLookup):
 
     def _check_may_continue(self, principal: Principal, facts: Facts, now: datetime) -> None:
         """Refuse the end of a pause after which the task could not run, or would run more often than its owner may."""
-        self.drafts.check_supported(facts.task)
         if facts.task.owner == principal.owner:
             check_schedule(principal, facts.task.schedule, now, facts.status.counted)
 

@@ -12,7 +12,7 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.policy import RetryPolicy
 from ...model.task import Target
 from ...ports.store import TaskFilter
-from .bulk import Bulk, BulkReport
+from .operations.bulk import Bulk, BulkReport
 from .task_request import Options, TaskRequest
 from .tasks import Tasks
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -10,18 +10,19 @@ from typing import Final
 from ...clock import Clock
 from ...entropy import entropy
 from ...errors import Refusal
-from ...lifecycle import control, edit
+from ...lifecycle.control import control, edit
 from ...lifecycle.plan import Draft, build_task, plan
 from ...model.accounts.principal import NO_QUOTAS, Principal
 from ...model.accounts.system_owner import is_system_owner
+from ...model.agents.agent_task import AGENT_KIND, agent_lanes, check_agent_task, with_agent_lanes
 from ...model.change import Change, Facts
-from ...model.field_checks import check_text
 from ...model.ids import ENTROPY_BYTES, ascending_ids, make_id
+from ...model.inputs.placeholders import check_target_placeholders
 from ...model.limits import KEY_CHARACTERS
-from ...model.placeholders import check_target_placeholders
 from ...model.policy import Policies
-from ...model.refusals import TARGET_NOT_SUPPORTED, refuse
+from ...model.refusals import refuse
 from ...model.task import Target, Task, TaskState
+from ...model.text.field_checks import check_text
 from ...schedule import Schedule
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.refusals import refuse as refuse_account
@@ -84,7 +85,7 @@ class TaskDrafts:
         self, principal: Principal, request: TaskRequest, task_id: str, now: datetime, paused: str | None = None
     ) -> Change:
         """Plan a new task from a request."""
-        draft = self.draft(principal, request, now, paused)
+        draft = self.draft(principal, request, now)
         return self.plan_draft(principal, draft, task_id, now, paused, granted_lanes=request.granted_lanes)
 
     def plan_draft(
@@ -98,15 +99,28 @@ class TaskDrafts:
         granted_lanes: Collection[str] = (),
     ) -> Change:
         """Plan a new task from a checked draft."""
-        draft = _with_full_lanes(principal, draft, granted=granted_lanes)
-        change = plan(draft._replace(labels=task_labels(principal, draft.labels)), task_id, now)
+        self.approval_policy.check_depth(principal)
+        full = _with_labels(principal, _with_full_lanes(principal, draft, granted=granted_lanes))
+        try:
+            change = plan(full, task_id, now)
+        except Refusal as refusal:
+            _name_lane_field(refusal, draft.lane)
+            raise
         if change.task is not None:
             check_task(principal, change.task, None, now)
         checked = self.approval_policy.pause_unapproved(change, now)
         return checked if checked is not change or paused is None else control.pause_new_task(change, now, paused)
 
-    async def plan_many(self, principal: Principal, requests: Iterable[TaskRequest]) -> list[Change]:
-        """Plan tasks at one instant, so that the same words mean the same; due runs can start in between."""
+    async def plan_many(
+        self,
+        principal: Principal,
+        requests: Iterable[TaskRequest],
+        pin: Callable[[TaskRequest], Awaitable[TaskRequest]],
+    ) -> list[Change]:
+        """Plan tasks at one instant, so that the same words mean the same; due runs can start in between.
+
+        `pin` is awaited for tasks of agents (`group_pins.py`).
+        """
         now = self._clock.now()
         names = ascending_ids("tsk", now, self.entropy)
         schedules: dict[tuple[str, str | None], Schedule] = {}
@@ -120,6 +134,8 @@ class TaskDrafts:
                     if words not in schedules:
                         schedules[words] = read_when(*words, now)
                     request = request._replace(when=schedules[words])
+                if request.target.kind == AGENT_KIND:
+                    request = await pin(request)
                 changes.append(self.plan(principal, request, next(names), now))
         except Refusal as refusal:
             refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
@@ -145,11 +161,13 @@ class TaskDrafts:
         if current is None:
             return plan_new()
         before = current.task
-        draft = _with_full_lanes(principal, draft, before, granted_lanes)
-        draft = draft._replace(labels=task_labels(principal, draft.labels, before))
-        requested = build_task(draft, before.id, before.created)._replace(
-            version=before.version, successors=before.successors
-        )
+        full = _with_labels(principal, _with_full_lanes(principal, draft, before, granted_lanes), before)
+        try:
+            built = build_task(full, before.id, before.created)
+        except Refusal as refusal:
+            _name_lane_field(refusal, draft.lane)
+            raise
+        requested = built._replace(version=before.version, successors=before.successors)
         if current.status.state is TaskState.CANCELLED and (is_new or requested != before):
             raise refuse(
                 "key_of_cancelled",
@@ -160,62 +178,60 @@ class TaskDrafts:
             )
         return self._plan_edit(principal, current, requested, now)
 
+    def build(
+        self, principal: Principal, draft: Draft, task_id: str, now: datetime, granted_lanes: Collection[str]
+    ) -> Task:
+        """Return the task that a checked draft describes, with the full names of its lanes."""
+        full = _with_labels(principal, _with_full_lanes(principal, draft, granted=granted_lanes))
+        try:
+            return build_task(full, task_id, now)
+        except Refusal as refusal:
+            _name_lane_field(refusal, draft.lane)
+            raise
+
     def plan_edit(self, principal: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
         """Plan an edit: only the given fields change."""
         before = facts.task
+        lane = edits.lane
         if not isinstance(edits.lane, Keep) or edits.options.lanes is not None:
             edits = _with_full_edited_lanes(principal, before, edits)
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(principal, edits.labels, before))
-        requested = apply_edits(before, edits, self.zone_of(principal), now)
-        is_same_target = requested.target == before.target
+        try:
+            requested = apply_edits(before, edits, self.zone_of(principal), now)
+        except Refusal as refusal:
+            _name_lane_field(refusal, None if isinstance(lane, Keep) else lane)
+            raise
         is_same_gate = requested.policies.gate == before.policies.gate
         requested = requested._replace(
-            target=self._check_target(requested.target, requested.payload, may_wait=is_same_target),
-            policies=requested.policies
-            if is_same_gate
-            else self._check_gate(requested.policies, requested.payload, may_wait=False),
+            target=self._check_target(requested.target, requested.payload),
+            policies=requested.policies if is_same_gate else self._check_gate(requested.policies, requested.payload),
         )
         return self._plan_edit(principal, facts, requested, now)
 
     def _plan_edit(self, principal: Principal, facts: Facts, edited: Task, now: datetime) -> Change:
+        edited = with_agent_lanes(edited)
         if edited == facts.task:
             return Change()
+        check_agent_task(edited.owner, edited.target)
         check_task(principal, edited, facts.task, now)
         return self.approval_policy.pause_unapproved(edit.edit(facts, edited, now), now, facts)
 
-    def _check_target(self, target: Target, payload: str, *, may_wait: bool) -> Target:
-        """`may_wait`: a target that no node here supports is accepted, because the task is paused, or had it before."""
+    def _check_target(self, target: Target, payload: str) -> Target:
         check_target_placeholders(target)
-        try:
-            return self._check(target, payload)
-        except Refusal as refusal:
-            if not may_wait or refusal.code != TARGET_NOT_SUPPORTED:
-                raise
-            return target
+        return self._check(target, payload)
 
-    def _check_gate(self, policies: Policies, payload: str, *, may_wait: bool) -> Policies:
-        """Check the gate as a target; what is refused of it is named as a part of the gate."""
+    def _check_gate(self, policies: Policies, payload: str) -> Policies:
+        """Check the gate as a target; the pointer of a refusal is a part of the gate."""
         gate = policies.gate
         if gate is None:
             return policies
         try:
-            checked = self._check_target(Target(gate.kind, gate.spec), payload, may_wait=may_wait)
+            checked = self._check_target(Target(gate.kind, gate.spec), payload)
         except Refusal as refusal:
-            refusal.facts["gate"] = True
+            refusal.facts["gate"] = gate.kind
             raise
         return replace(policies, gate=replace(gate, spec=checked.spec))
-
-    def check_supported(self, task: Task) -> None:
-        """Refuse to start a task whose target kind is not supported here, as its creation would be refused.
-
-        Other problems of the target are reported by the node that runs it.
-        """
-        try:
-            self._check(task.target, task.payload)
-        except Refusal as refusal:
-            if refusal.code == TARGET_NOT_SUPPORTED:
-                raise
 
     def check_other_payload(self, task: Task, payload: str) -> None:
         """Refuse a payload that the target of the task does not take.
@@ -223,7 +239,7 @@ class TaskDrafts:
         What it refuses of the task's own payload, too, is no fault of this one: the node that runs it reports that.
         """
         refusal = self._payload_refusal(task.target, payload)
-        if refusal is None or refusal.code == TARGET_NOT_SUPPORTED:
+        if refusal is None:
             return
         own = self._payload_refusal(task.target, task.payload)
         if own is None or own.code != refusal.code:
@@ -236,13 +252,14 @@ class TaskDrafts:
             return refusal
         return None
 
-    def draft(self, principal: Principal, request: TaskRequest, now: datetime, paused: str | None = None) -> Draft:
+    def draft(self, principal: Principal, request: TaskRequest, now: datetime) -> Draft:
         """Parse and check a request."""
         owner = principal.owner if request.owner is None else request.owner
-        if owner != principal.owner and principal.owner_filter is not None:
-            raise refuse("foreign_owner", owner=owner)
-        if is_system_owner(owner) and owner != principal.owner:
-            raise refuse_account("reserved_owner", owner=owner)
+        if owner != principal.owner:
+            if principal.owner_filter is not None:
+                raise refuse("foreign_owner", owner=owner)
+            if is_system_owner(owner):
+                raise refuse_account("reserved_owner", owner=owner)
         if request.past is not None and principal.owner_filter is not None and not request.trusted_past:
             raise refuse("past_not_allowed")
         # Owner and key are used for lookups before the other fields are checked.
@@ -250,9 +267,11 @@ class TaskDrafts:
         if request.key is not None:
             check_text("key", request.key, KEY_CHARACTERS)
         schedule = read_when(request.when, self.zone_of(principal) if request.zone is None else request.zone, now)
-        may_wait = paused is not None
-        policies = self._check_gate(read_policies(schedule, request.options), request.payload, may_wait=may_wait)
-        target = self._check_target(request.target, request.payload, may_wait=may_wait)
+        policies = read_policies(schedule, request.options)
+        if policies.gate is not None:
+            policies = self._check_gate(policies, request.payload)
+        target = self._check_target(request.target, request.payload)
+        check_agent_task(owner, target)
         return Draft(
             owner,
             request.name,
@@ -271,20 +290,37 @@ class TaskDrafts:
         return principal.zone or self._zone
 
 
+def _name_lane_field(refusal: Refusal, lane: str | None) -> None:
+    """Name the field of the request whose lane name cannot be filled in: its `lane`, or else `lanes`."""
+    if refusal.code == "bad_lane_placeholder":
+        is_first = lane is not None and str(refusal.facts["value"]).endswith(lane)
+        refusal.facts["name"] = "lane" if is_first else "lanes"
+
+
 def _with_full_lanes(
     principal: Principal, draft: Draft, before: Task | None = None, granted: Collection[str] = ()
 ) -> Draft:
+    has_none = draft.lane is None and not draft.policies.lanes and principal.agent is None
+    if has_none and draft.target.kind != AGENT_KIND:
+        return draft
     wanted = TaskLanes(draft.lane, draft.policies.lanes)
     lane, further = task_lanes(principal, draft.owner, wanted, before, granted)
+    names = agent_lanes(draft.target, () if lane is None else (lane, *further))
+    lane, further = (names[0], names[1:]) if names else (lane, further)
     if further != draft.policies.lanes:
         draft = draft._replace(policies=replace(draft.policies, lanes=further))
     return draft._replace(lane=lane)
 
 
+def _with_labels(principal: Principal, draft: Draft, before: Task | None = None) -> Draft:
+    labels = task_labels(principal, draft.labels, before)
+    return draft if labels is draft.labels else draft._replace(labels=labels)
+
+
 def _with_full_edited_lanes(principal: Principal, before: Task, edits: Edits) -> Edits:
     """Return the edits with full names; an edit of the lane leaves the further lanes, and the other way round."""
     further = before.policies.lanes if edits.options.lanes is None else read_lanes(edits.options.lanes)
-    if not isinstance(further, tuple):
+    if not isinstance(further, tuple) or len(set(further)) < len(further):
         return edits  # the policy refuses it
     wanted = TaskLanes(before.lane if isinstance(edits.lane, Keep) else edits.lane, further)
     lane, further = task_lanes(principal, before.owner, wanted, before, edits.granted_lanes)

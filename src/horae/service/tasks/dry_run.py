@@ -123,6 +123,9 @@ class _DryRunStore:
     async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         return all([await self._is_current(each.record, each.replacing) for each in writings])
 
+    async def write_with_events(self, writings: Sequence[RecordWrite], _events: object) -> bool:
+        return await self.write_records(writings)
+
     async def append_messages(
         self, owner: str, messages: Sequence[NewMessage], quota: StreamQuota = DEFAULT_QUOTA, _records: object = ()
     ) -> tuple[int, ...]:

@@ -14,8 +14,8 @@ from ...model.accounts.account import agent_of
 from ...model.policy import Missed, Policies, policies_for
 from ...model.task import Target, Task, TaskStatus, past_of
 from ...schedule import Schedule, iterate
-from .function_records import Defaults
-from .task_request import NO_OPTIONS, Options, When, apply_options, read_when
+from .functions.records import Defaults
+from .task_request import NO_OPTIONS, Options, When, apply_options, read_when, with_zone
 
 _T = TypeVar("_T")
 _P = TypeVar("_P", Policies, Missed)
@@ -87,7 +87,7 @@ def apply_edits(task: Task, edits: Edits, zone: str | None, now: datetime) -> Ta
     if not isinstance(edits.when, Keep):
         schedule = read_when(edits.when, edits.zone or schedule.zone or zone, now)
     elif edits.zone is not None:
-        schedule = replace(schedule, zone=None).with_defaults(edits.zone)
+        schedule = with_zone(replace(schedule, zone=None), edits.zone)
     draft = Draft(
         task.owner,
         _value_or(edits.name, task.name),

@@ -14,18 +14,19 @@ from ...model.accounts.system_owner import is_readable
 from ...model.change import Facts
 from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
 from ...model.entry import CLAIMABLE
-from ...model.field_checks import check_number
 from ...model.ids import is_id_prefix
 from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import Run
 from ...model.task import FINISHED_STATES, Task, TaskState
+from ...model.text.field_checks import check_number
 from ...ports.full_store import FullStore
 from ...ports.store import TaskFilter
 from ...schedule import After, Schedule
 from ..accounts.rights import can_see, is_foreign, restrict_filter, scoped_key
 from ..query.argument_checks import check_filter, check_id, check_page
 from ..query.id_prefix import TASK, list_tasks, resolve_task, tasks_by_prefix
+from .task_chain import TaskChain, load_task_chain
 
 _ALL_TASKS: Final = TaskFilter()
 _MAX_CANDIDATES: Final = 5
@@ -55,6 +56,16 @@ class TaskLookup:
         if facts is None or not can_see(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
+
+    async def chain(self, principal: Principal, task_id: str) -> TaskChain:
+        """Return the tasks that a task descends from, itself, and those that descend from it, as far as they are visible."""
+        facts = await self.get(principal, task_id)
+
+        async def read(neighbour: str) -> Facts | None:
+            found = await self._book.facts(neighbour, principal.owner_filter)
+            return found if found is not None and can_see(principal, found.task) else None
+
+        return await load_task_chain(read, facts)
 
     async def find_by_key(self, principal: Principal, key: str, owner: str | None = None) -> Facts | None:
         """Return the task with this natural key; None if there is none, or the principal may not see it."""

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from ...choices import Fold, Gap
 from ...errors import InvalidSchedule
-from ...model.field_checks import check_number
 from ...model.refusals import refuse
 from ...model.task import OPEN_STATES, Task, TaskStatus, past_of
+from ...model.text.field_checks import check_number
 from ...schedule import Schedule, iterate
 from ...schedule.any_of import parts_of
 from ...schedule.canonical import read_moment
@@ -25,6 +25,7 @@ from ...schedule.value import Past, first_instant, is_wall, last_instant
 from ...schedule.warnings import ScheduleWarning
 from ...schedule.zones import find_zone
 from .default_zone import AssumedZone, needs_zone
+from .task_request import note_zone_field
 
 MAX_FIRES: Final = 1_000
 _RECURRING: Final = frozenset({"every", "cron", "calendar", "rrule"})
@@ -139,13 +140,14 @@ def _read_text(text: str, zone: str, now: datetime) -> ParsedText:
 
 
 def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, ...], bool]:
-    if isinstance(when, str):
-        reading = _read_text(when, zone, now)
-        return reading.schedule, reading.notes, reading.named_zone
-    if isinstance(when, Mapping | list | tuple):
-        reading = parse_when(when, zone=zone, now=now)
-        return reading.schedule, reading.notes, reading.named_zone
-    raise refuse("bad_when", value=type(when).__name__)
+    if not isinstance(when, str | Mapping | list | tuple):
+        raise refuse("bad_when", value=type(when).__name__)
+    try:
+        reading = _read_text(when, zone, now) if isinstance(when, str) else parse_when(when, zone=zone, now=now)
+    except InvalidSchedule as refusal:
+        note_zone_field(refusal, zone)
+        raise
+    return reading.schedule, reading.notes, reading.named_zone
 
 
 def _parse_instant(text: object, zone: str, *, last: bool = False) -> datetime:

@@ -6,6 +6,7 @@ The number of tasks is checked in `task_quota`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import chain, islice, pairwise
 from typing import Final
@@ -52,6 +53,8 @@ def check_task(principal: Principal, task: Task, before: Task | None, now: datet
     gate = gate_target(task.policies)
     if gate is not None and (before is None or before.policies.gate != task.policies.gate):
         _check_target(quotas, gate.spec)
+    if before is None or before.lanes != task.lanes:
+        _check_lanes(quotas, task.lanes)
     if before is None or before.schedule != task.schedule:
         check_schedule(principal, task.schedule, now)
     if before is None or before.policies != task.policies:
@@ -84,6 +87,11 @@ def check_payload(quotas: Quotas, payload: str) -> None:
     size = len(payload.encode(errors="replace"))
     if quotas.payload_bytes is not None and size > quotas.payload_bytes:
         raise refuse_task("payload_too_large", size=size, most=quotas.payload_bytes)
+
+
+def _check_lanes(quotas: Quotas, lanes: Sequence[str]) -> None:
+    if quotas.task_lanes is not None and len(lanes) > quotas.task_lanes:
+        raise refuse_task("too_many_task_lanes", most=quotas.task_lanes, found=len(lanes))
 
 
 def _check_target(quotas: Quotas, spec: str) -> None:

@@ -8,14 +8,14 @@ from typing import Any, Final
 from ...errors import Refusal
 from ...model.accounts.account import agent_of
 from ...model.accounts.principal import Principal, Scope
-from ...model.effective_payload import check_input, with_input
-from ...model.run_input import RunInput
+from ...model.inputs.effective_payload import check_input, with_input
+from ...model.inputs.run_input import RunInput
 from ...model.task import Task
 from ...ports.records import Records
 from ..accounts.refusals import refuse
 from ..accounts.secret_grants import SecretGrants
 from .drafts import TaskDrafts
-from .functions import Functions
+from .functions.functions import Functions
 from .quotas import check_task
 
 _PAYLOAD_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})

@@ -21,6 +21,7 @@ from ...model.task import OPEN_STATES, TaskState, TaskStatus
 from ...ports.full_store import FullStore
 from ...ports.records import Records
 from ...ports.store import TaskFilter
+from ..accounts.agent_switch import load_switch
 from ..accounts.record_conflicts import is_conflict_over
 from ..accounts.refusals import refuse
 from ..accounts.stored_output import FREQUENT_SECONDS, StoredOutput
@@ -347,6 +348,8 @@ class TaskQuota:
             raise refuse("agent_revoked", agent=agent, owner=principal.owner)
         if body.get("stopped"):
             raise refuse("agent_stopped", agent=agent)
+        if await load_switch(self._store) is not None:
+            raise refuse("agents_stopped")
         most = principal.quotas.active_tasks
         wanted = TaskFilter(principal.owner, OPEN_STATES, labels=((AGENT_LABEL, agent),))
         used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)

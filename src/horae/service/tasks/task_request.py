@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ...errors import InvalidSchedule
-from ...model.field_checks import check_number
 from ...model.gate import Gate
-from ...model.node_labels import read_where
+from ...model.lanes.node_labels import read_where
 from ...model.policy import (
     DEFAULT_POLICIES,
     MAX_ATTEMPTS,
@@ -28,8 +27,9 @@ from ...model.policy import (
 )
 from ...model.refusals import NUMBER_OR_NEVER, refuse
 from ...model.task import Target, Task, TaskPast
+from ...model.text.field_checks import check_number
 from ...refusal_catalogue import build_refusal
-from ...schedule import After, Every, Schedule
+from ...schedule import After, Every, Once, Schedule
 from ...schedule.durations import format_short_duration, parse_duration
 from ...schedule.refusals import refuse as refuse_schedule
 from ...schedule.text import parse_text
@@ -190,9 +190,31 @@ def explicit_options(policies: Policies) -> Options:
 
 def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
     """Parse text in the schedule language, an aware instant, canonical JSON, a schedule, or a list of these."""
-    if isinstance(when, str | datetime | Schedule | Mapping | list | tuple):
-        return parse_when(when, zone=zone, now=now).schedule
+    try:
+        if isinstance(when, datetime):
+            # Fast path for tasks added in bulk.
+            return Once(at=when, zone=zone)
+        if isinstance(when, str | Schedule | Mapping | list | tuple):
+            return parse_when(when, zone=zone, now=now).schedule
+    except InvalidSchedule as refusal:
+        note_zone_field(refusal, zone)
+        raise
     return _refuse_when(when)
+
+
+def with_zone(schedule: Schedule, zone: str) -> Schedule:
+    """Return a schedule without a zone in this one."""
+    try:
+        return schedule.with_defaults(zone)
+    except InvalidSchedule as refusal:
+        note_zone_field(refusal, zone)
+        raise
+
+
+def note_zone_field(refusal: InvalidSchedule, zone: str | None) -> None:
+    """Note that the zone which was given beside the schedule is refused, and not a part of the schedule."""
+    if refusal.code == "unknown_zone" and refusal.position is None and refusal.facts.get("zone") == zone:
+        refusal.facts["field"] = "zone"
 
 
 def names_predecessors(when: object) -> bool:

@@ -24,7 +24,7 @@ from ..events.destination_names import check_destinations
 from .commit import AttachRecords, AuditAction, TaskWriter, attach_nothing
 from .controls import TaskControls
 from .drafts import TaskDrafts
-from .functions import Functions
+from .functions.functions import Functions
 from .lookup import first_due
 from .task_quota import TaskQuota
 from .task_request import TaskRequest, names_predecessors, read_when
@@ -74,7 +74,7 @@ class Tasks(TaskControls):
         if request.key is not None and using is None:
             return await self.declare(principal, request, paused=paused, attach_records=attach_records, is_new=True)
         principal.require_scope(Scope.WRITE)
-        request = (await self._functions.resolve(request)).request
+        request = await self._pins.pin((await self._functions.resolve(request)).request)
         now = self._clock.now()
         request = await self._resolve_links(principal, request, now)
         if using is not None and isinstance(request.when, After):
@@ -102,7 +102,7 @@ class Tasks(TaskControls):
             now = self._clock.now()
             resolved = [(await self._functions.resolve(each)).request for each in requests]
             requests = [await self._resolve_links(principal, each, now) for each in resolved]
-        changes = await self.drafts.plan_many(principal, requests)
+        changes = await self.drafts.plan_many(principal, requests, self._pins.pin)
         await self._check_references(changes)
         results: list[_T] = []
         while changes:
@@ -130,7 +130,8 @@ class Tasks(TaskControls):
         tasks = [change.task for change in changes if change.task is not None]
         await self._grants.check_tasks(tasks)
         for task in tasks:
-            await check_destinations(self._records, task.owner, task.policies.notify)
+            if task.policies.notify is not None:
+                await check_destinations(self._records, task.owner, task.policies.notify)
 
     async def _add(
         self,
@@ -142,8 +143,12 @@ class Tasks(TaskControls):
         due = min((entry.due for change in changes for entry in change.put), default=None)
         if any(change.task is not None and change.task.policies.where for change in changes):
             due = None  # the queue of its route may be new: nodes look at the queues again
+        tasks = [change.task for change in changes if change.task is not None]
+        await self._lane_templates.follow(principal, tasks, may_write=using is None)
         if using is None:
             await self._writer.add(principal, changes, attach_records)
+            # Again: a template that was set meanwhile has not seen the tasks.
+            await self._lane_templates.follow(principal, tasks)
             self._on_write(due)
         else:
             # The task is not visible yet: the engine is woken when the caller's transaction has ended.
@@ -151,7 +156,7 @@ class Tasks(TaskControls):
                 return self._book.add_using(using, all_changes, lambda: self._on_write(due))
 
             await self._writer.add(principal, changes, attach_records, add)
-        return [change.task for change in changes if change.task is not None]
+        return tasks
 
     async def declare(
         self,
@@ -170,10 +175,10 @@ class Tasks(TaskControls):
         if request.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         request, key = await self._with_scoped_key(principal, request, request.key)
-        request = (await self._functions.resolve(request)).request
+        request = await self._pins.pin((await self._functions.resolve(request)).request)
         now, granted_lanes = self._clock.now(), request.granted_lanes
         request = await self._resolve_links(principal, request, now)
-        draft = self.drafts.draft(principal, request, now, paused)
+        draft = self.drafts.draft(principal, request, now)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
         await self._grants.check_gate(draft.owner, principal.agent, draft.policies.gate)
         await check_destinations(self._records, draft.owner, draft.policies.notify)
@@ -187,7 +192,12 @@ class Tasks(TaskControls):
                 principal, draft, current, now, plan_new, is_new=is_new, granted_lanes=granted_lanes
             )
 
+        if draft.lane is not None or draft.policies.lanes:
+            planned = self.drafts.build(principal, draft, task_id, now, granted_lanes)
+            await self._lane_templates.follow(principal, [planned])
         facts = await self._writer.upsert(principal, draft.owner, key, decide, attach_records)
+        # Again: a template that was set meanwhile has not seen the task.
+        await self._lane_templates.follow(principal, [facts.task])
         self._on_write(first_due(facts))
         return facts.task
 
@@ -199,10 +209,10 @@ class Tasks(TaskControls):
         if request.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         request, key = await self._with_scoped_key(principal, request, request.key)
-        request = (await self._functions.resolve(request)).request
+        request = await self._pins.pin((await self._functions.resolve(request)).request)
         now, granted_lanes = self._clock.now(), request.granted_lanes
         request = await self._resolve_links(principal, request, now, is_preview=True)
-        draft = self.drafts.draft(principal, request, now, paused)
+        draft = self.drafts.draft(principal, request, now)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
         await self._grants.check_gate(draft.owner, principal.agent, draft.policies.gate)
         await check_destinations(self._records, draft.owner, draft.policies.notify)
@@ -212,7 +222,7 @@ class Tasks(TaskControls):
         task_id = self.drafts.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafts.plan_draft(principal, draft, task_id, now, granted_lanes=granted_lanes)
+            return self.drafts.plan_draft(principal, draft, task_id, now, paused, granted_lanes=granted_lanes)
 
         change = self.drafts.plan_declared(principal, draft, current, now, plan_new, granted_lanes=granted_lanes)
         after = change.task or (None if current is None else current.task)

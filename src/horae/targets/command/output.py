@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
-from ...model.plain_text import strip_control_characters
+from ...model.text.plain_text import strip_control_characters
+from ...ports.secret_masks import Masks
 from ...ports.target import Invocation
-from ..secret_references import Masks
 
 _MIN_LENGTH: Final = 4
 """As in `Masks`: shorter fragments reveal nothing."""

@@ -12,7 +12,7 @@ from ...model.outcome import Failed
 from ...outgoing.client import Client
 from ...outgoing.exchange import Request, Unreachable
 from ...outgoing.signatures import sign_message
-from ..secret_references import Masks
+from ...ports.secret_masks import Masks
 from .refusals import refuse
 from .settings import RedisSettings, WebhookSettings
 

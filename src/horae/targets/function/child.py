@@ -19,11 +19,11 @@ from io import TextIOWrapper
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from ...model.idle import YieldReason
+from ...model.lanes.idle import YieldReason
 from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
-from .arguments.binding import describe_mismatch
+from .arguments.binder import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context
 from .origin import import_function

@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Final, NamedTuple, cast
 
 from ...errors import HoraeError, Refusal
-from ...model.idle import YieldReason
+from ...model.lanes.idle import YieldReason
 from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.message_refusals import refuse
 from ...model.task import Task

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ...model.field_checks import check_text
 from ...model.limits import NAME_CHARACTERS
 from ...model.refusals import refuse
-from .arguments.binding import Binding, bind, describe_value
+from ...model.text.field_checks import check_text
+from .arguments.binder import Binding, bind, describe_value
 from .arguments.converter import Mismatch, UnknownArgument
 from .origin import Origin, origin_of
 

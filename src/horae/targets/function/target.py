@@ -16,7 +16,7 @@ from ...model.limits import ERROR_CHARACTERS, to_storable
 from ...model.outcome import Failed, Outcome, Succeeded
 from ...model.reason import Reason
 from ...ports.target import Invocation, RunService
-from .arguments.binding import describe_mismatch
+from .arguments.binder import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context, run_facts_of
 from .loop_runner import LoopRunner

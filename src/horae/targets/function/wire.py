@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from ...model.idle import YieldReason
+from ...model.lanes.idle import YieldReason
 from ...model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
 from .arguments.build import converter_for
 from .arguments.encode import dump_compact, to_jsonable

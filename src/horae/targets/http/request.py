@@ -12,8 +12,9 @@ from ...model.task import Task
 from ...outgoing.exchange import Request
 from ...outgoing.headers import Headers, check_headers
 from ...outgoing.signatures import callback_path, callback_token, sign_message
+from ...ports.secret_masks import Masks
 from ...ports.target import Invocation, Secrets
-from ..secret_references import Masks, resolve_secrets
+from ..secret_references import resolve_secrets
 from .body_text import Masker, dump_json, parse_stored_json
 from .refusals import refuse
 from .settings import HttpSettings

@@ -4,9 +4,62 @@ from __future__ import annotations
 
 from typing import Final
 
-from .notation import ANY, BOOLEAN, INTEGER, NUMBER, OBJECT, TEXT, Schema, answer_of, choice, closed, list_of, nullable
+from ...model.stations.station import StationKind
+from .notation import (
+    ANY,
+    BOOLEAN,
+    INSTANT,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Schema,
+    answer_of,
+    choice,
+    closed,
+    list_of,
+    nullable,
+    ref,
+)
 from .overview import CHECK, TASK_COUNTS
+from .plans import PLAN, PLAN_IMPORT, PLAN_MESSAGE
 from .tasks import WARNING
+
+POSSIBLE_LOSS: Final = choice("nothing", "power_failure", "failover", "last_second", "since_snapshot", "unknown")
+
+_STATION: Final = closed(
+    {
+        "name": TEXT,
+        "owner": TEXT,
+        "kind": choice(*StationKind),
+        "keys": list_of(closed({"key": TEXT, "worker": nullable(TEXT)})),
+        "nodes": list_of(
+            closed(
+                {
+                    "node": TEXT,
+                    "waiting": INTEGER | {"description": "Calls that wait for a free worker."},
+                    "at": INSTANT,
+                    "workers": list_of(
+                        closed(
+                            {
+                                "name": TEXT,
+                                "slots": INTEGER,
+                                "calls": INTEGER | {"description": "Calls that it executes now."},
+                                "answered": INTEGER,
+                                "joined": INSTANT,
+                                "seen": INSTANT,
+                                "last_status": nullable(TEXT),
+                                "last_answer": nullable(INSTANT),
+                            }
+                        )
+                    ),
+                }
+            )
+        ),
+        "created": INSTANT,
+        "version": INTEGER,
+    }
+)
 
 SHAPES: Final[dict[str, Schema]] = {
     "apply": closed(
@@ -68,6 +121,19 @@ SHAPES: Final[dict[str, Schema]] = {
             "notes": list_of(closed({"source": TEXT, "note": TEXT})),
             "over": INTEGER,
             "groups": INTEGER,
+            "chats": list_of(
+                closed(
+                    {
+                        "folder": TEXT,
+                        "chat": TEXT,
+                        "change": choice("new", "same"),
+                        "messages": INTEGER,
+                        "waiting": INTEGER,
+                        "session": BOOLEAN,
+                        "files": closed({"copied": INTEGER, "known": INTEGER, "left": INTEGER, "over": INTEGER}),
+                    }
+                )
+            ),
             "runs": closed({"taken": INTEGER, "left": INTEGER, "there": INTEGER}),
         }
     )
@@ -85,12 +151,12 @@ SHAPES: Final[dict[str, Schema]] = {
                     {
                         "part": choice(
                             "marks",
-                            "remembered",
+                            "metadata",
                             "records",
                             "lanes",
-                            "barred",
+                            "blocked_owners",
                             "nodes",
-                            "tallies",
+                            "counters",
                             "tasks",
                             "chains",
                             "runs",
@@ -130,6 +196,7 @@ SHAPES: Final[dict[str, Schema]] = {
                                 "schema": TEXT,
                                 "prefix": TEXT,
                                 "schema_version": INTEGER,
+                                "possible_loss": POSSIBLE_LOSS,
                                 "clock_offset": NUMBER,
                             },
                             optional=("schema", "prefix"),
@@ -257,7 +324,25 @@ SHAPES: Final[dict[str, Schema]] = {
     | answer_of("context ls"),
     "context-used": closed({"current": nullable(TEXT)}) | answer_of("context use"),
     "forgotten": closed({"removed": TEXT})
-    | answer_of("context rm", "messages rm", "notify rm", "webhook rm", "view rm"),
+    | answer_of(
+        "context rm",
+        "deliveries discard",
+        "group rm",
+        "messages rm",
+        "notify rm",
+        "plan remove",
+        "station rm",
+        "webhook rm",
+        "view rm",
+    ),
+    "station": _STATION | answer_of("station allow"),
+    "stations": list_of(ref("station")) | answer_of("station ls"),
+    "station-key": closed({"key": TEXT, "station": nullable(TEXT)}) | answer_of("station key"),
+    "station-joined": closed({"station": TEXT, "worker": TEXT}) | answer_of("station run"),
+    "plan": list_of(closed(PLAN)) | answer_of("plan list"),
+    "plan-message": closed(PLAN_MESSAGE)
+    | answer_of("plan add", "plan close", "plan message", "plan pause", "plan reset", "plan skip"),
+    "plan-import": list_of(closed(PLAN_IMPORT)) | answer_of("plan import"),
     "db-path": closed({"path": nullable(TEXT), "store": nullable(TEXT), "exists": nullable(BOOLEAN)})
     | answer_of("db path"),
     "db-backup": closed({"path": TEXT, "bytes": INTEGER, "size": TEXT, "tasks": INTEGER}) | answer_of("db backup"),

@@ -6,6 +6,7 @@ from typing import Final
 
 from ...model.events.destination import Occasion
 from ...model.events.event import EventKind
+from ...model.stations.station import StationKind
 from .notation import (
     BOOLEAN,
     INSTANT,
@@ -191,6 +192,15 @@ SHAPES: Final[dict[str, Schema]] = {
     ),
     "DeliveryPage": page_of("delivery"),
     "DestinationPage": page_of("destination"),
+    "StationPage": page_of("station"),
+    "StationKey": closed(
+        {
+            "key": text(100) | {"description": "Public CURVE key, forty characters."},
+            "kind": choice(*StationKind, None) | {"description": "By default api, or that of the station."},
+            "worker": nullable(text(100)) | {"description": "The only worker that may use the key; a voter needs it."},
+        },
+        optional=("kind", "worker"),
+    ),
     "DestinationFields": closed(
         {
             "url": text(2_048) | {"description": "Where messages go: mailto://…, slack://…, json://…; never returned."},

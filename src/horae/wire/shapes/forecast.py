@@ -69,7 +69,8 @@ SHAPES: Final[dict[str, Schema]] = {
                 closed(
                     {
                         "name": TEXT,
-                        "limit": INTEGER,
+                        "limit": nullable(INTEGER),
+                        "rate": nullable(TEXT),
                         "runs": INTEGER,
                         "peak_wanted": INTEGER,
                         "full_share": NUMBER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.idle import YieldKind
+from ...model.lanes.idle import YieldKind
 from ...model.reason import Reason
 from ...model.run import Origin, RunState
 from .notation import (
@@ -47,6 +47,19 @@ IDLE: Final = or_null(
         }
     )
 )
+USAGE: Final = or_null(
+    closed(
+        {
+            "input_tokens": nullable(INTEGER),
+            "output_tokens": nullable(INTEGER),
+            "cost": nullable(NUMBER),
+            "model": nullable(TEXT),
+            "turns": INTEGER,
+            "unpriced": nullable(TEXT)
+            | {"description": "A model that it used and that has no price: the cost is at least `cost`, or unknown."},
+        }
+    )
+)
 RUN: Final = closed(
     {
         "id": RUN_ID,
@@ -82,6 +95,10 @@ RUN: Final = closed(
         | {
             "description": "Since when it is idle in its lanes, and why it should yield; null also in lists, which do not read it."
         },
+        "usage": USAGE
+        | {
+            "description": "What its agent reported: tokens, cost in US dollars, model; null also in lists, which do not read it."
+        },
     }
 )
 
@@ -90,7 +107,7 @@ LINE: Final = closed(
         "number": INTEGER,
         "run_id": RUN_ID,
         "at": INSTANT,
-        "level": choice("debug", "info", "warning", "error", "output", "progress"),
+        "level": choice("debug", "info", "warning", "error", "output", "progress", "result", "tool"),
         "text": TEXT,
     }
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.agents.group import CHAT_CHARACTERS
 from ...model.limits import LOG_BYTES, LOG_LINE_CHARACTERS
+from .agent_safety import BUDGET_LIMITS
 from .notation import INTEGER, TEXT, Schema, choice, closed, list_of, nullable, or_null, text
 
 SECRET: Final = closed({"secret": text(100, 1)})
@@ -87,6 +89,34 @@ TARGET_SPECS: Final[dict[str, Schema]] = {
             "success": list_of(INTEGER) | {"default": [0], "description": "Exit codes that count as success."},
         },
         required=("argv",),
+    ),
+    "station": closed(
+        {
+            "station": text(63, 1) | {"description": "Name of a station of the task's owner."},
+            "command": text(100, 1) | {"description": "Name of the API that is called, or the topic of a publication."},
+            "title": nullable(text(100))
+            | {"default": None, "description": "Title of the results; the name of the task if it is null."},
+            "plan": nullable(TEXT) | {"default": None, "description": "Id of a plan, sixteen hexadecimal digits."},
+            "frames": or_null(list_of(list_of(TEXT)))
+            | {"default": None, "description": "Pairs of a frame type and Base64, in place of the payload."},
+        },
+        required=("station", "command"),
+    ),
+    "agent": closed(
+        {
+            "group": text(64, 1) | {"description": "Folder of a chat group."},
+            "context_mode": choice("isolated", "group", "series")
+            | {
+                "default": "isolated",
+                "description": "The session that the prompt continues: none, that of the chat, that of the task.",
+            },
+            "script": nullable(text(16_384))
+            | {"default": None, "description": "Shell script that decides whether the agent starts."},
+            "budget": BUDGET_LIMITS | {"default": {}, "description": "Limits of the task for each day."},
+            "chat": nullable(text(CHAT_CHARACTERS))
+            | {"default": None, "description": "Chat in the system that the task was imported from."},
+        },
+        required=("group",),
     ),
 }
 """By kind. A kind that is not listed here, such as that of a plug-in, is written as JSON."""

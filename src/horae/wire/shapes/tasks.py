@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...lifecycle.explain import Verdict
+from ...lifecycle.explain.explanation import Verdict
 from ...model.policy import MISSED_MODES, NOTICE_TEXT_CHARACTERS, OCCASIONS, OVERLAPS
 from ...model.task import PauseCause, TaskState
 from .notation import (
@@ -260,6 +260,12 @@ SHAPES: Final[dict[str, Schema]] = {
             "more": BOOLEAN | {"description": "There are more than `count`: counting stopped there."},
         },
         optional=("count", "more"),
+    ),
+    "TaskChain": closed(
+        {
+            "tasks": list_of(ref("task")) | {"description": "Each after those that it runs after."},
+            "cut": BOOLEAN | {"description": "There are more tasks than were read."},
+        }
     ),
     "MadeMany": closed(
         {

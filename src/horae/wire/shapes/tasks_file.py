@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.node_labels import MAX_WHERE
+from ...model.lanes.node_labels import MAX_WHERE
 from ...model.policy import (
     DESTINATION_CHARACTERS,
     MAX_NOTIFIED,
@@ -15,6 +15,7 @@ from ...model.policy import (
 )
 from ...schedule.after import MAX_PREDECESSORS, MODE_CHOICES, ON_CHOICES
 from ...schedule.any_of import MAX_SCHEDULES
+from .agent_safety import BUDGET_LIMITS
 from .notation import (
     BOOLEAN,
     INSTANT,
@@ -143,6 +144,16 @@ SCHEDULE: Final[Schema] = {
     "items": _TEXT_OR_OBJECT,
     "description": "The schedule language, canonical JSON, or a list of these: it fires whenever one of them does.",
 }
+_AGENT: Final = closed(
+    {
+        "group": text(64, 1),
+        "prompt": TEXT,
+        "context_mode": choice("group", "isolated", "series"),
+        "script": nullable(TEXT),
+        "budget": nullable(BUDGET_LIMITS) | {"description": "Limits of the task for each day; null: none."},
+    },
+    required=("group",),
+) | {"type": ["string", "object"], "description": "A prompt to the agent of a chat group; its owner is the group."}
 _TARGETS: Final[Properties] = {
     "target": extensible({"kind": TEXT}),
     "http": _TEXT_OR_OBJECT,
@@ -150,6 +161,7 @@ _TARGETS: Final[Properties] = {
     "function": _TEXT_OR_OBJECT,
     "say": TEXT,
     "event": _TEXT_OR_OBJECT,
+    "agent": _AGENT,
 }
 _AFTER: Final = list_of(
     closed({"task": TEXT, "on": choice(*ON_CHOICES)}, required=("task",)) | {"type": ["string", "object"]}

@@ -13,12 +13,13 @@ from ....model.page import Page
 from ....model.task import PauseCause
 from ....service.accounts.approval_policy import APPROVED_LABEL
 from ....wire.accounts import agent_json
-from ....wire.review import review_of
-from ....wire.tasks import task_json
+from ....wire.tasks.review import review_of
+from ....wire.tasks.task import task_json
 from ...command import Command, CommandGroup
 from ...messages import account_messages
 from ...messages.account_refusals import refuse
 from ...output.command_hints import note_next_page
+from ...output.formats import full_time
 from ...output.printer import Printer
 from ...output.receipt import review_cells
 from ...output.styled_text import Cell, StyledText
@@ -40,8 +41,25 @@ _STOPPED: Final = Message(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
 )
 _RESTARTED: Final = Message("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
+_STOP_ALL: Final = Message(
+    "Stop all agents of all owners: their runs end, and their tasks are paused",
+    "停止所有所有者的全部智能体:结束其运行,并暂停其任务",
+)
+_STOPPED_ALL: Final = Message(
+    "✓ All agents are stopped: {tasks} tasks paused. They go on with: horae agent restart --all",
+    "✓ 已停止所有智能体:暂停 {tasks} 个任务。恢复:horae agent restart --all",
+)
+_RESTARTED_ALL: Final = Message(
+    "✓ All agents may go on: {tasks} tasks resumed", "✓ 所有智能体可以继续:已恢复 {tasks} 个任务"
+)
+_ALL_STOPPED: Final = Message(
+    "All agents are stopped since {since}. They go on with: horae agent restart --all",
+    "所有智能体自 {since} 起已停止。恢复:horae agent restart --all",
+)
 _FITS: Final = (Fit(wrap=12), Fit(1, wrap=12), Fit())
 _agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name, as tasks show it.")
+_agent_or_all: Final = click.argument("agent", required=False, metavar="[AGENT]", help="Its name, as tasks show it.")
+_all_option: Final = click.option("--all", "every", is_flag=True, help="All agents of all owners, at once.")
 _owner_option: Final = click.option("--owner", help="Whose agent it is. Default: yours.")
 
 
@@ -107,10 +125,12 @@ def _show(out: Printer, facts: Facts) -> None:
 def ls(out: Printer, *, limit: int, after: str | None) -> None:
     """List agents that have a token or have made something."""
 
-    async def work(app: CommandSession) -> Page[Agent]:
-        return await app.service.agents.page(app.principal, after, limit)
+    async def work(app: CommandSession) -> tuple[Page[Agent], str | None]:
+        switch = await app.service.agent_stop.get(app.principal)
+        since = None if switch is None else full_time(switch.since, app.zone, out.language)
+        return await app.service.agents.page(app.principal, after, limit), since
 
-    page = run_in_session(out, work) if has_store(out) else Page[Agent](())
+    page, since = run_in_session(out, work) if has_store(out) else (Page[Agent](()), None)
     if out.json:
         out.data([agent_json(each) for each in page.items])
     elif out.quiet:
@@ -120,6 +140,8 @@ def ls(out: Printer, *, limit: int, after: str | None) -> None:
         out.table(out.translate(account_messages.AGENT_TITLES).split("|"), rows, _FITS)
     if not page.items:
         out.note(account_messages.NO_AGENTS)
+    if since is not None:
+        out.note(_ALL_STOPPED, since=since)
     if page.after is not None:
         note_next_page(out, "agent ls", {"--limit": typed_limit(limit)}, page.after)
 
@@ -170,20 +192,40 @@ def _state(out: Printer, agent: Agent) -> str:
     return out.translate(account_messages.AGENT_STATES[state])
 
 
-@agent_commands.command("stop")
-@_agent_argument
+@agent_commands.command("stop", asks=True)
+@_agent_or_all
+@_all_option
 @_owner_option
-def stop(out: Printer, *, agent: str, owner: str | None) -> None:
-    """Pause all tasks of an agent; it can no longer make or resume tasks."""
-    _show_stopped(out, agent, _STOPPED, run_in_session(out, lambda app: _stop(app, agent, owner)))
+def stop(out: Printer, *, agent: str | None, every: bool, owner: str | None) -> None:
+    """Stop an agent: its runs end, its tasks are paused; it can no longer make or resume tasks."""
+    name = _one_or_all(agent, owner, every=every)
+    if name == ALL_AGENTS:
+        out.confirm(_STOP_ALL)
+        _show_stopped(
+            out, name, _STOPPED_ALL, run_in_session(out, lambda app: app.service.agent_stop.stop_all(app.principal))
+        )
+        return
+    _show_stopped(out, name, _STOPPED, run_in_session(out, lambda app: _stop(app, name, owner)))
 
 
 @agent_commands.command("restart")
-@_agent_argument
+@_agent_or_all
+@_all_option
 @_owner_option
-def restart(out: Printer, *, agent: str, owner: str | None) -> None:
+def restart(out: Printer, *, agent: str | None, every: bool, owner: str | None) -> None:
     """Restart an agent, and resume the tasks that were paused with it."""
-    _show_stopped(out, agent, _RESTARTED, run_in_session(out, lambda app: _restart(app, agent, owner)))
+    name = _one_or_all(agent, owner, every=every)
+    if name == ALL_AGENTS:
+        tasks = run_in_session(out, lambda app: app.service.agent_stop.restart_all(app.principal))
+        _show_stopped(out, name, _RESTARTED_ALL, tasks)
+        return
+    _show_stopped(out, name, _RESTARTED, run_in_session(out, lambda app: _restart(app, name, owner)))
+
+
+def _one_or_all(agent: str | None, owner: str | None, *, every: bool) -> str:
+    if (agent is None) is not every or (every and owner is not None):
+        raise refuse("stop_one_or_all")
+    return agent or ALL_AGENTS
 
 
 async def _stop(app: CommandSession, agent: str, owner: str | None) -> int:
@@ -196,6 +238,6 @@ async def _restart(app: CommandSession, agent: str, owner: str | None) -> int:
 
 def _show_stopped(out: Printer, agent: str, message: Message, tasks: int) -> None:
     if out.json:
-        out.data({"agent": agent, "tasks": tasks, "stopped": message is _STOPPED})
+        out.data({"agent": agent, "tasks": tasks, "stopped": message in (_STOPPED, _STOPPED_ALL)})
     elif not out.quiet:
         out.line(out.translate(message, agent=agent, tasks=tasks))

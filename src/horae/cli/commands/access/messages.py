@@ -9,9 +9,9 @@ import click
 
 from ...command import CommandGroup
 from ...messages import stream_messages as words
-from ...output.formatting import NOTHING, full_time
+from ...output.formats import NOTHING, full_time
 from ...output.printer import Printer
-from ...output.styled_text import Cell, replace_unprintable
+from ...output.styled_text import Cell, printable_lines
 from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
 
@@ -121,7 +121,10 @@ def read(out: Printer, *, stream: str, after: int, reader: str | None, limit: in
         out.note(words.GAP, count=gap.length, first=gap.first, last=gap.last)
     for number, message in ((each.number, each.message) for each in page.messages):
         at = full_time(message.at, zone, out.language)
-        out.line((f"{number}  {at}  {message.sender}: {replace_unprintable(message.text)}",))
+        first, *others = printable_lines(message.text)
+        out.line((f"{number}  {at}  {message.sender}: {first}",))
+        for line in others:
+            out.line((line,))
     if not page.messages:
         out.note(words.NO_MESSAGES, after=page.after)
     if page.next_after is not None:

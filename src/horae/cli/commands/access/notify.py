@@ -13,7 +13,7 @@ from ....choices import Language
 from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.operating_refusals import refuse
-from ...output.formatting import NOTHING, first_line, full_time, time_cells
+from ...output.formats import NOTHING, first_line, full_time, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText, replace_unprintable
 from ...output.table import Fit

@@ -23,7 +23,7 @@ from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
 from ...messages.messages import FIX, TIMES_IN
 from ...output.command_hints import command_line, note_next_page
-from ...output.formatting import NOTHING, duration_message, exact_duration, full_time, time_cells
+from ...output.formats import NOTHING, duration_message, exact_duration, full_time, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit

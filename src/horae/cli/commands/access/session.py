@@ -14,7 +14,7 @@ from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.messages import TIMES_IN
 from ...output.command_hints import note_next_page
-from ...output.formatting import NOTHING, time_cells
+from ...output.formats import NOTHING, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell
 from ...output.table import Fit

@@ -22,7 +22,7 @@ from ...messages import account_messages as words
 from ...messages.account_refusals import refuse
 from ...messages.messages import TIMES_IN
 from ...output.command_hints import note_next_page
-from ...output.formatting import NOTHING, time_cells
+from ...output.formats import NOTHING, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit

@@ -9,7 +9,7 @@ import click
 from ....wire.accounts import view_json
 from ...command import CommandGroup
 from ...messages import account_messages as words
-from ...output.formatting import NOTHING
+from ...output.formats import NOTHING
 from ...output.printer import Printer
 from ...output.table import Fit
 from ...parameters import one_of

@@ -21,7 +21,7 @@ from ...command import CommandGroup
 from ...messages import account_messages as words
 from ...messages.messages import TIMES_IN
 from ...output.command_hints import note_next_page
-from ...output.formatting import NOTHING, first_line, full_time, time_cells
+from ...output.formats import NOTHING, first_line, full_time, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit

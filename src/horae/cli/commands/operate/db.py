@@ -39,15 +39,17 @@ db_commands: Final = CommandGroup("db", help="Back up, restore, check or upgrade
 @_path_argument
 def backup(out: Printer, *, path: Path) -> None:
     """Copy the store while it is in use: a complete copy of one instant, or none."""
-    from ....wire.instants import utc  # noqa: PLC0415 - `--help` does without
+    from ....runtime.stores import REDIS  # noqa: PLC0415 - `--help` does without
+    from ....wire.instants import utc  # noqa: PLC0415
     from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
+    there = path.expanduser().absolute()
     address = server_address(out)
-    if address is not None:
+    if address is None:
+        if real_path(there) == real_path(existing_file(out)):
+            raise refuse("same_file", path=there)
+    elif not address.startswith(REDIS):
         raise refuse("backup_on_server", place=address)
-    here, there = existing_file(out), path.expanduser().absolute()
-    if real_path(there) == real_path(here):
-        raise refuse("same_file", path=there)
     if not there.parent.is_dir():
         raise refuse("unwritable_file", path=there, problem=f"{there.parent} is no folder")
     if there.exists():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ....model.idle import describe_yield
-from ....model.lane import MAX_LANE_LIMIT, LaneStatus, LaneUse
+from ....model.lanes.idle import describe_yield
+from ....model.lanes.lane import MAX_LANE_LIMIT, LaneStatus, LaneUse
 from ....service.runs.lanes import LaneDetail, LaneRun, QueuedEntry
 from ....wire.lanes import lane_detail_json, lane_status_json
 from ...messages import messages
-from ...output.formatting import exact_duration, full_time
+from ...output.formats import exact_duration, full_time
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...session.command_session import CommandSession, has_store, run_in_session

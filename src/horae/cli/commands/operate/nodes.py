@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import click
 
 from ....message import Message
-from ....model.node_labels import format_labels
+from ....model.lanes.node_labels import format_labels
+from ....ports.doctor import Check
 from ....ports.store import Node
 from ....service.runs.nodes import NodeState, NodeStatus, find_node
 from ....service.tasks.task_request import read_duration
@@ -18,9 +19,9 @@ from ....wire.overview import node_seen_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...output.formatting import clock_time, duration_message, short_duration, time_cells
+from ...output.formats import clock_time, duration_message, short_duration, time_cells
 from ...output.printer import Printer
-from ...output.server_store import show_steps
+from ...output.server_store import show_durability, show_steps
 from ...output.styled_text import Cell, Style, StyledText, display_width
 from ...output.table import Fit
 from ...session.command_session import CommandSession, has_store, run_in_session
@@ -68,7 +69,8 @@ def nodes(
 
 
 def _list(out: Printer) -> None:
-    found, now, zone = run_in_session(out, _load) if has_store(out) else ((), None, "UTC")
+    has_nodes = has_store(out)
+    found, now, zone = run_in_session(out, _load) if has_nodes else ((), None, "UTC")
     if out.json:
         out.data([node_seen_json(each) for each in found])
     elif out.quiet:
@@ -79,6 +81,8 @@ def _list(out: Printer) -> None:
             out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
     if not (out.json or out.quiet):
         show_steps(out, {step for each in found if (step := each.clock_step) is not None})
+        if has_nodes:
+            show_durability(out, run_in_session(out, _load_durability))
     if not found:
         out.note(messages.NO_ENGINE)
 
@@ -107,6 +111,11 @@ async def _load(app: CommandSession) -> tuple[tuple[NodeStatus, ...], datetime |
     from ....engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
     return await app.service.nodes.all(app.principal, is_gone), app.clock.now(), app.zone
+
+
+async def _load_durability(app: CommandSession) -> Sequence[Check]:
+    report = await app.service.doctor.durability(app.principal)
+    return () if report is None else report.checks
 
 
 def _table(out: Printer, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:

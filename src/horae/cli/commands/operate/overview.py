@@ -7,18 +7,18 @@ from collections.abc import Mapping
 import click
 
 from ....model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
-from ....model.lane import LaneUse
-from ....model.rate import parse_rate
+from ....model.lanes.lane import MAX_LANE_LIMIT, LaneUse
+from ....model.lanes.rate import parse_rate
 from ....model.reason import Reason, reason_phrase
 from ....model.refusals import refuse
 from ....model.run import Run
 from ....service.runs.overview import Need, NeedKind, Overview
 from ....wire.overview import lane_json, overview_json
-from ....wire.tasks import next_due
+from ....wire.tasks.task import next_due
 from ...command import Command
 from ...messages import messages
 from ...output.command_hints import command_line
-from ...output.formatting import duration_message, exact_duration, in_brackets, next_times, short_duration, sign_of
+from ...output.formats import duration_message, exact_duration, in_brackets, next_times, short_duration, sign_of
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...parameters import INTEGER
@@ -178,6 +178,7 @@ def lane(out: Printer, *, name: str, limit: int | None, rate: str | None, no_rat
         out.ids([found.name])
     else:
         if limit is not None or found.rate is None:
-            out.line(out.translate(messages.LANE_SET, limit=found.limit, name=found.name))
+            words = messages.LANE_UNLIMITED if found.limit >= MAX_LANE_LIMIT else messages.LANE_SET
+            out.line(out.translate(words, limit=found.limit, name=found.name))
         if found.rate is not None:
             out.line(out.translate(messages.LANE_RATE_SET, rate=found.rate, name=found.name))

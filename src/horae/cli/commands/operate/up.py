@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ....node.supervisor import ChildExit
     from ...node_options import UpOptions
 
+MAX_PROCESSES: Final = 64
 _place_argument: Final = click.argument(
     "place",
     required=False,
@@ -65,22 +66,42 @@ _socket_option: Final = click.option(
 )
 
 
+_agents_option: Final = click.option(
+    "--agents", is_flag=True, help="Run the agents of chat groups too: channels, turns, answers."
+)
+_stations_option: Final = click.option(
+    "--stations", is_flag=True, help="Let stations join over ZeroMQ, so that tasks can call them."
+)
+_processes_option: Final = click.option(
+    "--processes",
+    type=IntegerRange(1, MAX_PROCESSES),
+    metavar="N",
+    default=1,
+    help="Run so many processes with an engine, for more than one core; each is a node of its own. Default: 1.",
+)
 _label_option: Final = click.option(
     "--label", "labels", multiple=True, metavar="K=V", help="A label of this node, for tasks with --where; repeatable."
 )
 _node_name_option: Final = click.option(
     "--node-name", metavar="NAME", help="Stable name of this node, its label 'node'. Default: the machine's."
 )
+_require_durable_option: Final = click.option(
+    "--require-durable", is_flag=True, help="Refuse a store that can lose what it has acknowledged."
+)
 
 
 @click.command("up", cls=Command, local_only=True)
 @_place_argument
 @click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
+@_agents_option
+@_stations_option
 @_seconds_option
 @_verbose_option
 @_lease_option
 @_label_option
 @_node_name_option
+@_require_durable_option
+@_processes_option
 @_port_option
 @_host_option
 @_socket_option
@@ -92,11 +113,15 @@ def up(
     *,
     place: str | None,
     demo: bool,
+    agents: bool,
+    stations: bool,
     seconds: float | None,
     verbose: bool,
     lease: float | None,
     labels: tuple[str, ...],
     node_name: str | None,
+    require_durable: bool,
+    processes: int,
     port: int | None,
     host: str | None,
     socket_path: Path | None,
@@ -106,8 +131,31 @@ def up(
 ) -> None:
     """Run the engine and the HTTP API here, until Ctrl-C."""
     node = _check_node(labels, node_name)
+    if agents and no_engine:
+        from ...messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
+
+        raise refuse("agents_without_engine")
+    if stations and no_engine:
+        from ...messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
+
+        raise refuse("stations_without_engine")
+    if processes > 1 and no_engine:
+        from ...messages.operating_refusals import refuse  # noqa: PLC0415 - `--help` does without
+
+        raise refuse("processes_without_engine")
     options = prepare_options(
-        out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease, engine=not no_engine, **node
+        out,
+        place,
+        demo=demo,
+        agents=agents,
+        stations=stations,
+        verbose=verbose,
+        seconds=seconds,
+        lease=lease,
+        engine=not no_engine,
+        require_durable=require_durable,
+        processes=processes,
+        **node,
     )
     address = _api_address(out, options, host, port, no_api=no_api)
     if address is None:
@@ -165,7 +213,7 @@ def _api_address(
 
 def _check_node(labels: tuple[str, ...], name: str | None) -> dict[str, Any]:
     """Return name and labels of the node as options of the child processes; bad ones are refused here."""
-    from ....model.node_labels import check_node_name, parse_node_labels  # noqa: PLC0415 - `--help` does without
+    from ....model.lanes.node_labels import check_node_name, parse_node_labels  # noqa: PLC0415 - `--help` does without
 
     parse_node_labels(labels)
     return {"labels": labels, "node_name": None if name is None else check_node_name(name)}
@@ -199,9 +247,15 @@ def prepare_options(out: Printer, place: str | None, **chosen: Any) -> UpOptions
 def run_node(out: Printer, options: UpOptions, metrics_port: int | None = None) -> None:
     """Run the child processes under a supervisor, in the foreground."""
     from ....node.metrics_endpoint import open_metrics_endpoint  # noqa: PLC0415 - `--help` does without
+    from ....node.options import check_processes  # noqa: PLC0415
     from ...output.startup_lines import show_metrics_url  # noqa: PLC0415
 
+    check_processes(options.processes, options.store)
     settings = out.command_settings.with_store(options.store)
+    if options.stations and options.store is not None:
+        from ....runtime.agents.runtime import STATION, check_station_settings  # noqa: PLC0415
+
+        check_station_settings(out.settings.target(STATION), options.store)
     with open_metrics_endpoint(options, settings, metrics_port, partial(show_metrics_url, out)) as complete:
         code = _run_supervised(complete, out) if os.name == "posix" else _run_here(complete)
     if code:
@@ -236,8 +290,7 @@ def _show_exit(out: Printer, kind: ChildKind, ended: ChildExit) -> None:
     out.line(("! ", out.translate(message, pid=ended.pid, how=code, pause=ended.pause)), flush=True)
 
 
-_LONGEST_POLL = 10.0
-"""Upper bound for all nodes: an entry that is due for longer counts as missed."""
+_LONGEST_POLL = 60.0
 
 
 @click.command("worker", cls=Command, local_only=True)
@@ -263,6 +316,10 @@ _LONGEST_POLL = 10.0
 @_lease_option
 @_label_option
 @_node_name_option
+@_require_durable_option
+@_processes_option
+@_agents_option
+@_stations_option
 @_seconds_option
 @_verbose_option
 @_metrics_port_option
@@ -276,12 +333,16 @@ def worker(
     lease: float | None,
     labels: tuple[str, ...],
     node_name: str | None,
+    require_durable: bool,
+    processes: int,
+    agents: bool,
+    stations: bool,
     seconds: float | None,
     verbose: bool,
     metrics_port: int | None,
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
     chosen: dict[str, Any] = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
-    chosen |= _check_node(labels, node_name)
-    options = prepare_options(out, place, **chosen, seconds=seconds, verbose=verbose)
+    chosen |= {**_check_node(labels, node_name), "require_durable": require_durable, "processes": processes}
+    options = prepare_options(out, place, **chosen, agents=agents, stations=stations, seconds=seconds, verbose=verbose)
     run_node(out, options, metrics_port)

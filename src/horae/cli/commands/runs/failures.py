@@ -16,14 +16,14 @@ from ....wire.failures import failure_group_json, retry_report_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...output.formatting import error_text, first_line, state_of_run, time_cells
+from ...output.formats import error_text, first_line, state_of_run, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import IntegerRange, Values
 from ...run_filter import RunRequest, load_run_filter, run_filter_options
 from ...session.command_session import CommandSession, has_store, run_in_session
-from ...task_filter import CONFIRM_ABOVE, optional_task_argument
+from ...task_filter import CONFIRM_ABOVE, optional_task_argument, system_option
 
 _MOST_GROUPS: Final = 200
 _SHOWN_GROUPS: Final = 20
@@ -52,15 +52,18 @@ class _Found(NamedTuple):
     show_default=True,
     help="So many groups.",
 )
-def failures(out: Printer, *, task: str | None, filters: Values, retry: str | None, dry_run: bool, limit: int) -> None:
+@system_option
+def failures(
+    out: Printer, *, task: str | None, filters: Values, retry: str | None, dry_run: bool, limit: int, system: bool
+) -> None:
     """List failed runs by their error, or retry all of one error."""
     request = RunRequest(task, None, filters)
     if retry is not None:
-        _retry(out, request, retry, dry_run=dry_run)
+        _retry(out, request, retry, dry_run=dry_run, system=system)
         return
     if dry_run:
         raise refuse("dry_run_of_nothing")
-    found = run_in_session(out, lambda app: _load(app, request, None, limit)) if has_store(out) else None
+    found = run_in_session(out, lambda app: _load(app, request, None, limit, system=system)) if has_store(out) else None
     groups = () if found is None else found.failures.items
     if out.json:
         out.data([_group_json(out, found, each) for each in groups if found is not None])
@@ -72,9 +75,10 @@ def failures(out: Printer, *, task: str | None, filters: Values, retry: str | No
         out.note(messages.NO_FAILURES)
 
 
-async def _load(app: CommandSession, request: RunRequest, key: str | None, limit: int) -> _Found:
+async def _load(app: CommandSession, request: RunRequest, key: str | None, limit: int, *, system: bool) -> _Found:
     run_filter = await load_run_filter(app, request)
-    found = await app.service.failures.summaries(app.principal, run_filter, key, limit)
+    reader = app.principal.as_system_reader() if system else app.principal
+    found = await app.service.failures.summaries(reader, run_filter, key, limit)
     tasks = await app.tasks_of([group.newest for group in found.items])
     return _Found(found, tasks, app.zone, app.clock.now())
 
@@ -120,8 +124,8 @@ def _tasks_cell(found: _Found, group: FailureSummary) -> str:
     return f"{name} +{others}" if others else name
 
 
-def _retry(out: Printer, request: RunRequest, key: str, *, dry_run: bool) -> None:
-    found = run_in_session(out, lambda app: _load(app, request, key, 2))
+def _retry(out: Printer, request: RunRequest, key: str, *, dry_run: bool, system: bool) -> None:
+    found = run_in_session(out, lambda app: _load(app, request, key, 2, system=system))
     if len(found.failures.items) != 1:
         raise refuse("several_failure_groups" if found.failures.items else "no_such_failure_group", key=key)
     (group,) = found.failures.items

@@ -10,7 +10,7 @@ from ....model.task import Task
 from ....wire.runs import run_json
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...output.formatting import error_text, first_line
+from ...output.formats import error_text, first_line
 from ...output.printer import Printer
 from .show_run import show_lines
 

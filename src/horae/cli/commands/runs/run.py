@@ -8,15 +8,15 @@ from typing import Final, NamedTuple
 
 import click
 
+from ....lifecycle.control.edit import backfill as plan_backfill
 from ....lifecycle.due_backlog import MICROSECOND, without_repeat
-from ....lifecycle.edit import backfill as plan_backfill
 from ....model.change import Facts
 from ....model.entry import Entry, EntryKind
 from ....model.ids import run_id
+from ....model.inputs.run_input import RunInput
 from ....model.page import Page
 from ....model.reason import describe_reason
 from ....model.run import Origin, Run, RunState
-from ....model.run_input import RunInput
 from ....model.task import Task, past_of
 from ....ports.store import RunFilter
 from ....schedule import count
@@ -25,13 +25,13 @@ from ....service.runs.explanations import find_occurrence
 from ....service.tasks.task_request import read_duration
 from ....state_names import state_name
 from ....wire.runs import run_json
-from ....wire.tasks import task_json
+from ....wire.tasks.task import task_json
 from ...command import Command
 from ...input_options import input_options, read_input_options
 from ...lookup import find_failed_run, find_run, is_run
 from ...messages import messages
 from ...messages.refusals import refuse
-from ...output.formatting import duration_message, error_text, exact_duration, first_line, sign_of
+from ...output.formats import duration_message, error_text, exact_duration, first_line, sign_of
 from ...output.printer import Printer
 from ...output.readiness import Readiness, show_readiness
 from ...output.run_tail import RunTail, follow_lines, wait_for_claim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....model.reason import describe_reason
-from ....service.runs.run_chain import ChainLink, RunChain
+from ....service.runs.run_chain import ChainLink, RunChain, links_below
 from ....state_names import state_name
 from ....wire.runs import chain_json
 from ...lookup import find_run
@@ -29,19 +29,11 @@ async def _load(app: CommandSession, name: str) -> RunChain:
 
 
 def _show_below(out: Printer, chain: RunChain, parent: ChainLink, indent: str) -> None:
-    """Print the links whose last parent this is: a join stands below the last of its predecessors."""
-    below = [link for link in chain.links if _parent_of(chain, link) == parent.task_id]
+    below = links_below(chain, parent)
     for number, link in enumerate(below, 1):
         is_last = number == len(below)
         out.line((f"{indent}{'└─ ' if is_last else '├─ '}", *_describe(out, link)))
         _show_below(out, chain, link, indent + ("   " if is_last else "│  "))
-
-
-def _parent_of(chain: RunChain, link: ChainLink) -> str | None:
-    if link is chain.links[0]:
-        return None
-    known = [each.task_id for each in chain.links[: chain.links.index(link)] if each.task_id in link.parents]
-    return known[-1] if known else chain.links[0].task_id
 
 
 def _describe(out: Printer, link: ChainLink) -> tuple[str | StyledText, ...]:

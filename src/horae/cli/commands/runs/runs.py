@@ -21,9 +21,10 @@ from ...command import Command
 from ...lookup import FAILURES, find_run
 from ...messages import messages
 from ...output.command_hints import note_next_page
-from ...output.formatting import (
+from ...output.formats import (
     NOTHING,
     clock_time,
+    error_style,
     error_text,
     exact_duration,
     first_line,
@@ -171,7 +172,7 @@ def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Ce
         took,
         str(run.attempt),
         StyledText(name, "dim"),
-        StyledText(first_line(error_text(run, "en" if out.plain else out.language)), "bad"),
+        StyledText(first_line(error_text(run, "en" if out.plain else out.language)), error_style(run)),
     ]
 
 

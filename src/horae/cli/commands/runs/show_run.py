@@ -6,16 +6,18 @@ import json
 from collections import deque
 from typing import Final, NamedTuple
 
-from ....lifecycle.explain import is_requested
-from ....model.idle import IdleRun, describe_yield
+from ....lifecycle.explain.explanation import is_requested
+from ....model.agents.budget import format_amount
+from ....model.agents.usage import RunUsage
+from ....model.lanes.idle import IdleRun, describe_yield
 from ....model.reason import describe_reason
 from ....model.run import Run
 from ....ports.journal import NumberedLine
 from ....ports.store import RunFilter
-from ....wire.runs import idle_json, result_of, run_json
+from ....wire.runs import idle_json, result_of, run_json, usage_json
 from ...lookup import FoundRun, find_run
 from ...messages import messages
-from ...output.formatting import error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
+from ...output.formats import error_style, error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
 from ...output.printer import Printer, json_text
 from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Style, StyledText
@@ -34,6 +36,7 @@ class RunDetails(NamedTuple):
     requested: bool = False
     """The attempt was requested by a manual retry."""
     idle: IdleRun | None = None
+    usage: RunUsage | None = None
 
 
 def show_run(out: Printer, name: str) -> None:
@@ -41,7 +44,10 @@ def show_run(out: Printer, name: str) -> None:
     run, task = shown.found.run, shown.found.facts.task
     if out.json:
         idle = idle_json(shown.idle, out.language)
-        out.data(run_json(run, task.name, task.schedule.zone, out.language) | {"idle": idle})
+        out.data(
+            run_json(run, task.name, task.schedule.zone, out.language)
+            | {"idle": idle, "usage": usage_json(shown.usage)}
+        )
     elif out.quiet:
         out.ids([run.id])
     else:
@@ -56,7 +62,8 @@ async def _load(app: CommandSession, name: str) -> RunDetails:
         last.append(line)
         number += 1
     idle = await app.service.runs.idle(app.principal, found.run.id) if found.run.live else None
-    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found), idle)
+    usage = await app.service.runs.usage(app.principal, found.run.id)
+    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found), idle, usage)
 
 
 async def _is_requested(app: CommandSession, found: FoundRun) -> bool:
@@ -93,10 +100,14 @@ def _show(out: Printer, shown: RunDetails) -> None:
         out.row(out.translate(messages.AFTER_RUNS), "  ".join(run.chain.parents))
         out.row(out.translate(messages.ROOT), f"{root.task_id} · {full_time(root.planned, shown.zone, out.language)}")
     _show_times(out, run, shown.zone)
+    if shown.usage is not None:
+        out.row(out.translate(messages.USAGE), usage_line(out, shown.usage))
     if run.input is not None and run.input.is_given:
         label = messages.MERGED_INPUT if run.input.mode == "merge" else messages.INPUT
         show_lines(out, out.translate(label), json_text(json.loads(run.input.value), indent=2))
-    show_lines(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
+    style = error_style(run)
+    label = messages.ERROR if style == "bad" else messages.GATE_WORDS
+    show_lines(out, out.translate(label), error_text(run, out.language), style)
     if run.result_json is not None:
         result = result_of(run)
         show_lines(
@@ -107,6 +118,25 @@ def _show(out: Printer, shown: RunDetails) -> None:
         tail = RunTail(out, shown.zone, None)
         for line in shown.said:
             tail.show(line)
+
+
+def usage_line(out: Printer, usage: RunUsage) -> str:
+    """Return tokens, cost and model in one line, as far as they are known."""
+    parts = []
+    if usage.tokens is not None:
+        tokens = {"input": f"{usage.input_tokens or 0:,}", "output": f"{usage.output_tokens or 0:,}"}
+        parts.append(out.translate(messages.USAGE_TOKENS, **tokens))
+    if usage.cost_micros is not None:
+        amount = format_amount("cost", usage.cost_micros)
+        parts.append(out.translate(messages.USAGE_COST_AT_LEAST, cost=amount) if usage.unpriced else amount)
+    elif usage.tokens is not None:
+        parts.append(out.translate(messages.USAGE_COST_UNKNOWN))
+    if usage.unpriced is not None:
+        parts.append(out.translate(messages.USAGE_UNPRICED, model=usage.unpriced))
+    if usage.model is not None:
+        parts.append(usage.model)
+    parts.append(out.translate(messages.USAGE_TURNS, turns=usage.turns))
+    return " · ".join(parts)
 
 
 def _show_times(out: Printer, run: Run, zone: str) -> None:

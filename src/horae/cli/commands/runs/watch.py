@@ -16,11 +16,11 @@ from ....model.ids import SHORT_DIGITS
 from ....model.run import Run
 from ....ports.store import RunFilter
 from ....service.runs.overview import Overview
-from ....wire.tasks import next_due
+from ....wire.tasks.task import next_due
 from ...command import Command
 from ...lookup import FAILURES
 from ...messages import messages
-from ...output.formatting import error_text, first_line, next_times, short_duration, sign_of, state_of_run, time_cells
+from ...output.formats import error_text, first_line, next_times, short_duration, sign_of, state_of_run, time_cells
 from ...output.line_breaks import wrap_cell
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText, pad, render_cell, terminal_width

@@ -11,20 +11,20 @@ from typing import Any
 import click
 
 from ....errors import NotFound
-from ....lifecycle.explain import Verdict
+from ....lifecycle.explain.explanation import Verdict
 from ....model.ids import SHORT_DIGITS
 from ....model.run import Run
 from ....service.runs.explanations import OccurrenceExplanation
 from ....service.runs.outages import Outage
-from ....service.tasks.functions import start_command
-from ....wire.fixes import Fix, fixes_for
+from ....service.tasks.functions.functions import start_command
 from ....wire.instants import utc
 from ....wire.runs import why_json
+from ....wire.tasks.fixes import Fix, fixes_for
 from ...command import Command
 from ...lookup import is_run, task_reference
 from ...messages import messages
 from ...output.command_hints import complete_command, complete_commands
-from ...output.formatting import full_time, sign_of
+from ...output.formats import full_time, sign_of
 from ...output.printer import Printer
 from ...output.readiness import node_start_command
 from ...output.styled_text import StyledText, display_width, pad

@@ -16,11 +16,11 @@ from ....schedule.warnings import ScheduleWarning
 from ....service.tasks.advisories import Advisory
 from ....service.tasks.default_zone import AssumedZone
 from ....service.tasks.edits import EditResult, fire_changes
-from ....service.tasks.functions import ResolvedRequest
+from ....service.tasks.functions.functions import ResolvedRequest
 from ....service.tasks.quotas import used_up_advisories
 from ....service.tasks.task_request import TaskRequest
-from ....wire.previews import warnings_json
-from ....wire.tasks import parse_link, read_task, task_json
+from ....wire.tasks.previews import warnings_json
+from ....wire.tasks.task import parse_link, read_task, task_json
 from ...command import Command
 from ...lookup import short_task_id, task_reference
 from ...messages import messages
@@ -116,7 +116,7 @@ def add(
     if after_mode is not None and not after:
         raise refuse_task("missing_field", name="after")
     shape = task_shape(definition, extra_words, program)
-    if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
+    if not any(each in shape for each in ("say", "http", "command", "function", "event", "agent", "target")):
         raise refuse("no_work")
     durable = has_durable_store(out)
     if not after and (definition["zone"] is not None or not durable):

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....lifecycle.chain_graph import links_of
-from ....model.change import Facts
 from ....model.task import Task
-from ....schedule import After
+from ....service.tasks.task_chain import ChainNode
 from ...messages import messages
-from ...output.formatting import state_cell
+from ...output.formats import state_cell
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...session.command_session import CommandSession
-
-
-class ChainNode(NamedTuple):
-    """A task of the tree. `on` is the end of its parent that fires it; `is_repeated`: shown above, with its successors."""
-
-    facts: Facts
-    on: str | None
-    mode: str | None
-    successors: tuple[ChainNode, ...] = ()
-    is_repeated: bool = False
 
 
 async def predecessor_names(app: CommandSession, *tasks: Task) -> dict[str, str]:
@@ -33,25 +22,6 @@ async def predecessor_names(app: CommandSession, *tasks: Task) -> dict[str, str]
     names = {task.id: task.name for task in tasks if task.id in wanted}
     found = [await app.facts(each) for each in sorted(wanted - names.keys())]
     return names | {facts.task.id: facts.task.name for facts in found if facts is not None}
-
-
-async def load_tree(app: CommandSession, facts: Facts) -> ChainNode:
-    """Read the task and all that run after it, each once."""
-    return await _load_node(app, facts, None, set())
-
-
-async def _load_node(app: CommandSession, facts: Facts, parent: Task | None, seen: set[str]) -> ChainNode:
-    task = facts.task
-    on = mode = None
-    if isinstance(task.schedule, After) and parent is not None:
-        on = next((link.on for link in task.schedule.links if link.task == parent.id), None)
-        mode = task.schedule.mode if len(task.schedule.links) > 1 else None
-    if task.id in seen:
-        return ChainNode(facts, on, mode, is_repeated=True)
-    seen.add(task.id)
-    following = [await app.facts(each) for each in task.successors]
-    nodes = [await _load_node(app, each, task, seen) for each in following if each is not None]
-    return ChainNode(facts, on, mode, tuple(nodes))
 
 
 def show_tree(out: Printer, root: ChainNode) -> None:

@@ -14,12 +14,12 @@ from ....model.policy import MISSED_MODES, MissedMode
 from ....model.task import Task, TaskState, past_of
 from ....schedule import count
 from ....service.query.instants import parse_future_instant
-from ....service.tasks.bulk import BulkReport
-from ....service.tasks.operation_worker import report_of
-from ....wire.tasks import task_json
+from ....service.tasks.operations.bulk import BulkReport
+from ....service.tasks.operations.worker import report_of
+from ....wire.tasks.task import task_json
 from ...command import Command
 from ...messages import messages
-from ...output.formatting import duration_message, full_time, short_duration
+from ...output.formats import duration_message, full_time, short_duration
 from ...output.printer import Printer
 from ...parameters import INTEGER, Values, one_of
 from ...session.command_session import CommandSession, run_in_session

@@ -18,8 +18,8 @@ from ....schedule.preview import make_fires
 from ....service.tasks.advisories import Advisory
 from ....service.tasks.edits import EditResult
 from ....wire.instants import local, utc
-from ....wire.previews import warnings_json
-from ....wire.tasks import definition_json, edited_after, read_edits, task_json
+from ....wire.tasks.previews import warnings_json
+from ....wire.tasks.task import definition_json, edited_after, read_edits, task_json
 from ...command import Command
 from ...messages import messages
 from ...messages.refusals import refuse
@@ -31,7 +31,7 @@ from ...parameters import INTEGER, Values
 from ...schedule_question import Question, answer_question, hint_explain_command
 from ...session.command_session import CommandSession, run_in_session
 from ...task_filter import task_argument
-from ...task_options import after_options, definition_options, task_shape
+from ...task_options import after_options, complete_agent, definition_options, task_shape
 from .chain_tree import predecessor_names
 
 
@@ -59,7 +59,7 @@ def edit(
     dry_run: bool,
 ) -> None:
     """Change a task."""
-    shape = task_shape(definition, list(extra_words), program)
+    shape = task_shape(definition, list(extra_words), program, is_edit=True)
     shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
     if when is not None and (after or after_mode is not None):
         raise refuse_task("after_and_schedule")
@@ -76,7 +76,8 @@ def edit(
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)
         links = edited_after(found.task, after, after_mode)
-        edits = read_edits(shape if links is None else {**shape, "when": links})
+        given = complete_agent(shape, found.task)
+        edits = read_edits(given if links is None else {**given, "when": links})
         done = await app.service.tasks.edit(app.principal, found.task.id, edits, expected=if_version, dry_run=dry_run)
         warnings = await app.review(done, edits)
         facts = await app.service.tasks.get(app.principal, found.task.id)

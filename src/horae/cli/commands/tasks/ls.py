@@ -20,11 +20,11 @@ from ....model.task import FINISHED_STATES, TaskState
 from ....ports.store import RunFilter, TaskFilter
 from ....schedule.after import with_names
 from ....service.runs.overview import Overview
-from ....wire.tasks import next_due, task_json
+from ....wire.tasks.task import next_due, task_json
 from ...command import Command
 from ...messages import messages
 from ...output.command_hints import note_next_page
-from ...output.formatting import count_of, last_cell, next_column, state_cell, was_missed, when_cell
+from ...output.formats import count_of, last_cell, next_column, state_cell, was_missed, when_cell
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText, cell_text, terminal_width
 from ...output.table import STAYS, Fit, is_table

@@ -45,6 +45,9 @@ _task_option: Final = click.option("--task", help="The schedule of this task ins
 )
 @click.option("--gap", type=one_of(Gap), help="When the clock skips the time: run next, shift or skip.")
 @click.option("--fold", type=one_of(Fold), help="When the clock shows it twice: first, last or both.")
+@click.option(
+    "--system", is_flag=True, help="With --all: of system tasks, which Horae makes itself, instead of all others."
+)
 def next_fires(
     out: Printer,
     *,
@@ -57,6 +60,7 @@ def next_fires(
     number: int | None,
     gap: Gap | None,
     fold: Fold | None,
+    system: bool,
 ) -> None:
     """Show when a schedule fires next."""
     if everything:
@@ -64,8 +68,10 @@ def next_fires(
             raise refuse("all_or_one")
         from .next_all import Window, show_all  # noqa: PLC0415 - a schedule needs no store
 
-        show_all(out, Window(after, until, zone, number))
+        show_all(out, Window(after, until, zone, number, system))
         return
+    if system:
+        raise refuse("system_without_all")
     question = Question("", zone, out.language, after, until, _FIRES if number is None else number, gap, fold)
     answer = _answer(out, text, task, question)
     out.data(answer_json(answer)) if out.json else show_fires(answer, out)

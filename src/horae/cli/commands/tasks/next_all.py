@@ -10,7 +10,7 @@ from ....service.query.instants import parse_span
 from ....service.runs.planned import PlannedList, PlannedRun
 from ....wire.planned import planned_run_json
 from ...messages import messages
-from ...output.formatting import next_times
+from ...output.formats import next_times
 from ...output.printer import Printer
 from ...output.styled_text import Cell, StyledText
 from ...output.table import STAYS, Fit
@@ -28,6 +28,8 @@ class Window(NamedTuple):
     until: str | None
     zone: str | None
     number: int | None
+    system: bool = False
+    """Whether the fires are those of system tasks instead of all others."""
 
 
 class _Found(NamedTuple):
@@ -55,7 +57,8 @@ async def _load(app: CommandSession, window: Window) -> _Found:
     since = now if window.after is None else parse_span(window.after, zone, now).first
     until = since + _DAY if window.until is None else parse_span(window.until, zone, now).last + _MICROSECOND
     limit = min(window.number or _SHOWN, MAX_HTTP_PAGE_SIZE)
-    return _Found(await app.service.planned.list(app.principal, since, until, limit), zone, now)
+    reader = app.principal.as_system_reader() if window.system else app.principal
+    return _Found(await app.service.planned.list(reader, since, until, limit), zone, now)
 
 
 def _show(out: Printer, found: _Found) -> None:

@@ -9,22 +9,25 @@ from typing import Any, Final, NamedTuple
 import click
 
 from ....choices import Language
+from ....model.agents.agent_task import AGENT_KIND
 from ....model.change import Facts
 from ....model.ids import SHORT_DIGITS
-from ....model.invisible_characters import escape_hidden
+from ....model.lanes.route import describe_route, is_queue
 from ....model.pauses import pause_note
-from ....model.route import describe_route, is_queue
 from ....model.run import Run
-from ....model.task import Task, TaskStatus
+from ....model.task import Task
+from ....model.text.invisible_characters import escape_hidden
 from ....ports.store import RunFilter
-from ....wire.fixes import pause_fixes
-from ....wire.review import review_of
+from ....service.tasks.task_chain import ChainNode, build_tree
 from ....wire.runs import run_json
-from ....wire.tasks import task_json, waiting_for
+from ....wire.tasks.fixes import pause_fixes
+from ....wire.tasks.review import review_of
+from ....wire.tasks.task import task_json, waiting_for
 from ...command import Command
 from ...lookup import is_run
 from ...messages import messages
-from ...output.formatting import (
+from ...output.formats import (
+    error_style,
     error_text,
     exact_duration,
     first_line,
@@ -50,7 +53,7 @@ from ...output.styled_text import Cell, StyledText
 from ...session.command_session import CommandSession, run_in_session
 from ..runs.run_tree import show_run_tree
 from ..runs.show_run import show_run
-from .chain_tree import ChainNode, load_tree, predecessor_names, show_tree, tree_json
+from .chain_tree import predecessor_names, show_tree, tree_json
 
 _FIRES: Final = 5
 _RUNS: Final = 5
@@ -93,7 +96,7 @@ async def _load(app: CommandSession, name: str, *, tree: bool) -> TaskDetails:
     # Read again by id: the result of a search has no lanes.
     facts = await app.service.tasks.get(app.principal, facts.task.id)
     names = await predecessor_names(app, facts.task)
-    chain = await load_tree(app, facts) if tree else None
+    chain = build_tree(await app.service.tasks.chain(app.principal, facts.task.id), facts.task.id) if tree else None
     return TaskDetails(facts, runs.items, app.clock.now(), app.zone, names, chain)
 
 
@@ -179,7 +182,7 @@ def _status_lines(out: Printer, shown: TaskDetails, zone: str) -> list[str]:
         text = messages.SKIPS_ONE if status.skips_left == 1 else messages.SKIPS_LEFT
         found.append(out.translate(text, number=status.skips_left))
     if status.last_result:
-        found.append(f"→ {first_line(_last_result(status, out.language))}")
+        found.append(f"→ {first_line(_last_result(shown.facts, out.language))}")
     return found
 
 
@@ -194,10 +197,16 @@ def waiting_line(out: Printer, facts: Facts, now: datetime) -> str | None:
     return out.translate(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
 
 
-def _last_result(status: TaskStatus, language: Language) -> str:
-    """Return the last result; after a failure that is the error, which is localized."""
-    text = status.last_result or ""
-    return localize_error(text, language) if status.failures else text
+def _last_result(facts: Facts, language: Language) -> str:
+    """Return the last result; after a failure that is the error, which is localized. The result of an agent is its text."""
+    text = facts.status.last_result or ""
+    if facts.status.failures:
+        return localize_error(text, language)
+    if facts.task.target.kind != AGENT_KIND:
+        return text
+    from ....agents.target.last_result import last_result  # noqa: PLC0415 - for tasks of agents only
+
+    return last_result(text) or text
 
 
 def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = None) -> list[str | StyledText]:
@@ -208,4 +217,9 @@ def run_line(run: Run, zone: str, out: Printer, lateness: timedelta | None = Non
     state = state_of_run(run, out.language)
     error = f"  {first_line(error_text(run, out.language))}" if run.error else ""
     short = out.short_ids((run.id,), SHORT_DIGITS)[run.id]
-    return [sign_of(run), f" {planned}  {state}{late}", StyledText(error, "bad"), StyledText(f"  {short}", "dim")]
+    return [
+        sign_of(run),
+        f" {planned}  {state}{late}",
+        StyledText(error, error_style(run)),
+        StyledText(f"  {short}", "dim"),
+    ]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ....model.lane import MAX_LANE_LIMIT, LaneSetting
-from ....model.rate import Rate
+from ....model.lanes.lane import MAX_LANE_LIMIT, LaneSetting
+from ....model.lanes.rate import Rate
 from ...command import Command
 from ...messages import operating_messages as words
-from ...output.formatting import exact_duration
+from ...output.formats import exact_duration
 from ...output.printer import Printer
 from ...output.styled_text import Cell, Style, StyledText
 from ...output.table import Fit
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...session.command_session import CommandSession
 
 _TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))
-_LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
+_LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {"problem": ("✕", "bad"), "warning": ("!", "odd"), "info": ("·", "dim")}
 _MAX_NAMES: Final = 5
 
@@ -54,7 +54,7 @@ def simulate(
     from ....clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ....forecast import forecast  # noqa: PLC0415
     from ....forecast.request import LONGEST_SPAN  # noqa: PLC0415
-    from ....model.field_checks import check_duration  # noqa: PLC0415
+    from ....model.text.field_checks import check_duration  # noqa: PLC0415
     from ....service.query.instants import parse_span  # noqa: PLC0415
     from ....service.tasks.task_request import read_duration  # noqa: PLC0415
 
@@ -107,7 +107,7 @@ async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[
     from ....model.page import MAX_PAGE_SIZE  # noqa: PLC0415
     from ....model.task import TaskState  # noqa: PLC0415
     from ....ports.store import TaskFilter  # noqa: PLC0415
-    from ....wire.tasks import read_task, task_json  # noqa: PLC0415
+    from ....wire.tasks.task import read_task, task_json  # noqa: PLC0415
     from ...transfer.export_reader import continue_schedule  # noqa: PLC0415
 
     found: list[Candidate] = []
@@ -123,7 +123,7 @@ async def _candidates_of_store(out: Printer, app: CommandSession) -> tuple[list[
             request = read_task({**shape, "when": continue_schedule(shape)}, exported=True)._replace(key=None)
             run = last.get(facts.task.id)
             length = None if run is None or run.started is None or run.ended is None else run.ended - run.started
-            found.append(Candidate(request, length))
+            found.append(Candidate(request, length, facts.task.id))
         after = page.after
         if after is None:
             break
@@ -163,7 +163,8 @@ def _show(out: Printer, report: Report) -> None:
         rows: list[list[Cell]] = [
             [
                 lane.name,
-                str(lane.limit),
+                "-" if lane.limit is None else str(lane.limit),
+                "-" if lane.rate is None else str(lane.rate),
                 str(lane.runs),
                 str(lane.peak_wanted),
                 f"{100 * lane.full_share:.0f} %",

@@ -58,6 +58,7 @@ _LINKS: Final[Mapping[str, _Link]] = {
     "approvals": _Link("/approvals", "nav_approvals"),
     "owners": _Link("/settings/owners", "settings_owners"),
     "webhooks": _Link("/settings/webhooks", "settings_webhooks"),
+    "deliveries": _Link("/chats", "nav_chats"),
     "webhooks_failing": _Link("/settings/webhooks", "settings_webhooks"),
     "secrets": _Link("/settings/secrets", "settings_secrets"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import ClassVar, Final
 
@@ -180,5 +180,7 @@ async def connected(
 async def end(connection: asyncio.Task[None]) -> None:
     """Cancel a connection and wait until it has ended."""
     connection.cancel()
-    with suppress(asyncio.CancelledError):
-        await connection
+    # Not `suppress`, which would lose a cancellation of the caller.
+    (ended,) = await asyncio.gather(connection, return_exceptions=True)
+    if isinstance(ended, Exception):
+        raise ended

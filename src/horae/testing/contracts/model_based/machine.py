@@ -18,16 +18,16 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
-from ....lifecycle import edit
+from ....lifecycle.control import edit
 from ....lifecycle.plan import Draft
 from ....model.change import Change, Facts
 from ....model.outcome import Outcome
 from ....stores.memory import MemoryStore
 from ...factories import NOON
+from .gate_rules import GateRules
 from .paired_stores import PairedStores
 from .read_rules import ReadRules
 from .record_rules import RecordRules
-from .run_rules import RunRules
 from .strategies import (
     NODES,
     backward_steps,
@@ -36,18 +36,17 @@ from .strategies import (
     outcomes,
     steps,
 )
-from .task_rules import TaskRules
 
 _MANY_REPEATS: Final = 1_000
 
 
-class StoreMachine(TaskRules, RunRules, ReadRules, RecordRules):
+class StoreMachine(GateRules, ReadRules, RecordRules):
     """Random operations of a deployment, applied to both stores."""
 
     @initialize(wanted=st.lists(drafts, min_size=2, max_size=6))
     def begin(self, wanted: list[Draft]) -> None:
         self._handles = [self._run(self.open_empty())]
-        self._stores = PairedStores(MemoryStore(), self._handles[0])
+        self._stores = PairedStores(MemoryStore(), self._handles[0], is_optimistic=self.is_optimistic)
         self.join(NODES[0])
         self.add([draft._replace(key=None) for draft in wanted])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -22,6 +22,8 @@ class MachineState(RuleBasedStateMachine):
     """Base of the rules: each rule makes its calls with `_call_both`, which compares the answers."""
 
     _stores: PairedStores
+    is_optimistic: ClassVar[bool] = False
+    """Whether the store may decide on a copy that is out of date before it decides on what is stored."""
 
     async def open_empty(self) -> FullStore:
         """Open a new, empty store."""

@@ -99,7 +99,7 @@ class MessageMachine(RunRules):
     @initialize()
     def begin(self) -> None:
         self._handles = [self._run(self.open_empty())]
-        self._stores = PairedStores(MemoryStore(), self._handles[0])
+        self._stores = PairedStores(MemoryStore(), self._handles[0], is_optimistic=self.is_optimistic)
         self.join(NODES[0])
         planned = [self._plan(owner) for owner in OWNERS]
         self._call_both(lambda side: side.store.add(planned))

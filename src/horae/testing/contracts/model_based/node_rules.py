@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from ....lifecycle.recover import recover
-from ....model.lane import MAX_LANE_LIMIT
-from ....model.rate import Rate
+from ....model.lanes.lane import MAX_LANE_LIMIT
+from ....model.lanes.rate import Rate
 from ....model.reason import Reason
 from ...factories import a_node
 from .machine_state import MachineState

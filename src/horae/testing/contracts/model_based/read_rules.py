@@ -44,7 +44,7 @@ class ReadRules(MachineState):
                 frozenset({TaskState.CANCELLED, TaskState.COMPLETED}),
             )
         ),
-        lane=st.sampled_from((None, "narrow")),
+        lane=st.sampled_from((None, "narrow", "wide")),
         labels=labels,
         limit=st.integers(1, 5),
     )
@@ -84,7 +84,9 @@ class ReadRules(MachineState):
             self._call_both(lambda side, run_id=run_id: side.store.run(run_id, owner))  # type: ignore[misc]
 
         async def call(side: Side) -> list[Any]:
-            return [each.event for each in await side.store.events(0, owner=owner)]
+            # A batch of settlements may be several transactions: the order of the events of one task is fixed, no other.
+            events = [each.event for each in await side.store.events(0, owner=owner)]
+            return sorted(events, key=lambda event: event.task_id)
 
         self._call_both(call)
 

@@ -17,8 +17,8 @@ from ....lifecycle.settle import settle
 from ....lifecycle.start import ClaimContext
 from ....model.change import Change, Facts
 from ....model.entry import Entry
-from ....model.idle import YieldReason
-from ....model.lane import DEFAULT_LIMIT
+from ....model.lanes.idle import YieldReason
+from ....model.lanes.lane import DEFAULT_LIMIT
 from ....model.outcome import Outcome, Settlement
 from ....ports.store import DEFAULT_TERMS
 from ...decisions import PlannedFailure, fail
@@ -66,9 +66,16 @@ class RunRules(NodeRules):
     def fail_claim(self, at: int) -> None:
         self._claim(NODES[0], 1_000, fail_at=at)
 
-    def _claim(self, node: str, room: int, fail_at: int | None = None, routes: frozenset[str] | None = None) -> None:
+    def _claim(
+        self,
+        node: str,
+        room: int,
+        fail_at: int | None = None,
+        routes: frozenset[str] | None = None,
+        labels: frozenset[tuple[str, str]] | None = None,
+    ) -> None:
         self._claims += 1
-        claimant = ClaimContext(node, self._now, DEFAULT_TERMS.poll_ceiling, routes)
+        claimant = ClaimContext(node, self._now, DEFAULT_TERMS.poll_ceiling, routes, labels)
         number = self._claims
 
         def call(side: Side) -> Coroutine[Any, Any, Any]:

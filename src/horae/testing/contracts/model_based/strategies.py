@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from hypothesis import strategies as st
 
 from ....lifecycle.plan import Draft
-from ....model.lane import owner_lane
+from ....model.gate import Gate
+from ....model.inputs.run_input import RunInput
+from ....model.lanes.lane import owner_lane
+from ....model.lanes.node_labels import LabelPairs
+from ....model.lanes.rate import Rate
+from ....model.lanes.route import route_of
 from ....model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
 from ....model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, RetryPolicy
-from ....model.rate import Rate
 from ....model.reason import Reason
 from ....model.record import Record, RecordWrite
-from ....model.route import route_of
-from ....model.run_input import RunInput
 from ....model.task import Target, TaskPast
 from ....schedule import AnyOf, Cron, Every, Now, Once, Schedule
 from ...factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND
@@ -25,6 +28,7 @@ ROUTE: Final = route_of(_TARGET)
 OWNERS: Final = ("ada", "bob")
 KEYS: Final = ("report", "backup")
 LANES: Final = ("narrow", "wide", owner_lane("bob"))
+GPU: Final[LabelPairs] = (("gpu", "a100"),)
 NODES: Final = ("node-1", "node-2", "node-3")
 
 steps: Final = st.sampled_from((MICROSECOND, SECOND, 5 * SECOND, MINUTE, 7 * MINUTE, HOUR, DAY, 40 * DAY))
@@ -74,7 +78,7 @@ schedules: Final[st.SearchStrategy[Schedule]] = st.one_of(
     ),
 )
 
-policies: Final = st.builds(
+_policies: Final = st.builds(
     Policies,
     missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.sampled_from((None, HOUR)), st.sampled_from((2, 100))),
     overlap=st.sampled_from(OVERLAPS),
@@ -93,11 +97,26 @@ policies: Final = st.builds(
     priority=st.sampled_from((0, 0, -5, 50)),
     notify_after=st.sampled_from((0, 1, 2, 3)),
     start_within=st.sampled_from((None, None, MINUTE, HOUR)),
+    where=st.sampled_from(((), (), (), GPU, (("disk", "ssd"), *GPU))),
 )
+
+
+def _with_gate(made: Policies) -> Policies:
+    """Return the policies with a gate; under `parallel` it keeps no state."""
+    return replace(made, gate=Gate("function", '{"name":"check"}', state=made.overlap != "parallel"))
+
+
+policies: Final = st.one_of(_policies, _policies, _policies.map(_with_gate))
+
+
+def _with_further_lane(draft: Draft) -> Draft:
+    """Return a draft of the narrow lane that is in the wide one, too."""
+    return draft._replace(policies=replace(draft.policies, lanes=("wide",))) if draft.lane == "narrow" else draft
+
 
 labels: Final = st.sampled_from((None, {"source": "import"}, {"source": "web", "room": "a"}, {"room": "a"}))
 
-drafts: Final = st.builds(
+_drafts: Final = st.builds(
     Draft,
     owner=st.sampled_from(OWNERS),
     name=st.sampled_from(("water the plants", "浇花")),
@@ -112,6 +131,7 @@ drafts: Final = st.builds(
         (None, None, None, TaskPast(NOON - DAY, 1, None, NOON - HOUR), TaskPast(NOON - 40 * DAY, 0, NOON - DAY))
     ),
 )
+drafts: Final = st.one_of(_drafts, _drafts.map(_with_further_lane))
 
 inputs: Final = st.sampled_from(
     (None, None, RunInput("replace", '{"a":1}'), RunInput("merge", '{"b":null,"漢":"字"}', "bot"))

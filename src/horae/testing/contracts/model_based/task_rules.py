@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from ....errors import Refusal
-from ....lifecycle import control, edit
+from ....lifecycle.control import control, edit
 from ....lifecycle.plan import Draft, build_task, plan
 from ....model.change import Change, ControlDecision, Facts
 from ....model.ids import ENTROPY_BYTES, make_id
+from ....model.inputs.run_input import RunInput
 from ....model.policy import MISSED_MODES, MissedMode
 from ....model.record import RecordWrite
-from ....model.run_input import RunInput
 from ....ports.store import RunFilter
 from ....schedule import After, Link
 from ....schedule.after import MODE_CHOICES, ON_CHOICES, Mode, On
@@ -80,6 +80,19 @@ class TaskRules(MachineState):
         schedule = After(tuple(Link(each, on) for each in sorted(set(map(self._some_task, predecessors)))), mode)
         change = plan(draft._replace(schedule=schedule, key=None, past=None), self._new_id(), self._now)
         self._call_both(lambda side: side.store.add([change]))
+
+    @precondition(lambda self: len(self._task_ids) + 3 < _MOST_TASKS)
+    @rule(root=numbers, on=st.sampled_from(ON_CHOICES), mode=st.sampled_from(MODE_CHOICES), draft=drafts)
+    def add_join(self, root: int, on: On, mode: Mode, draft: Draft) -> None:
+        """Add two tasks that run after one, and a third after both: predecessors that share their root."""
+        first, ids = self._some_task(root), [self._new_id() for _ in range(3)]
+        after_first = After((Link(first, on),), "any")
+        schedules = (after_first, after_first, After((Link(ids[0], "ended"), Link(ids[1], on)), mode))
+        changes = [
+            plan(draft._replace(schedule=schedule, key=None, past=None), task_id, self._now)
+            for task_id, schedule in zip(ids, schedules, strict=True)
+        ]
+        self._call_both(lambda side: side.store.add(changes))
 
     @rule(number=numbers, predecessor=numbers)
     def run_after(self, number: int, predecessor: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +129,8 @@ class RuntimeExecutionContract(RuntimeCase):
         task = asyncio.create_task(harness.run(ENDLESS))
         connection = await harness.connected()
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        (ended,) = await asyncio.gather(task, return_exceptions=True)
+        assert isinstance(ended, asyncio.CancelledError)
         await harness.assert_ended(connection)
 
     async def test_two_agents_at_once(self, harness: RuntimeHarness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .claims.backlog import BacklogContract
+from .claims.batch_decisions import BatchDecisionsContract
 from .claims.chains import ChainsContract
 from .claims.claims import ClaimsContract
 from .claims.decision_facts import DecisionFactsContract
@@ -11,6 +12,7 @@ from .claims.gates import GatesContract
 from .claims.idle_runs import IdleRunsContract
 from .claims.lanes import LanesContract
 from .claims.nodes import NodesContract
+from .claims.plans import PlansContract
 from .claims.rates import RatesContract
 from .claims.route_queues import RouteQueuesContract
 from .claims.routes import RoutesContract
@@ -41,6 +43,7 @@ from .writes.transfer import TransferContract
 class StoreContract(
     ClaimsContract,
     BacklogContract,
+    BatchDecisionsContract,
     DecisionFactsContract,
     FencingContract,
     AtomicityContract,
@@ -53,6 +56,7 @@ class StoreContract(
     StartDeadlineContract,
     ChainsContract,
     GatesContract,
+    PlansContract,
     NodesContract,
     TasksContract,
     TaskKeysContract,

@@ -11,8 +11,8 @@ from itertools import count
 from typing import Any
 
 from .....errors import Refusal
-from .....lifecycle.control import cancel, delete, pause, request_retry, resume, run_now, skip_next
-from .....lifecycle.edit import backfill, edit
+from .....lifecycle.control.control import cancel, delete, pause, request_retry, resume, run_now, skip_next
+from .....lifecycle.control.edit import backfill, edit
 from .....lifecycle.fire import fire
 from .....lifecycle.plan import Draft, plan
 from .....lifecycle.recover import recover
@@ -243,7 +243,11 @@ class ChainsContract(Contract):
         await bench.fire_root(first)
         assert sorted(await bench.run_due()) == ["b", "c", "d"]
         await bench.fire_root(first)
-        assert sorted(await bench.run_due()) == ["b", "c", "d"]
+        runs = {each.task.name: each.run for each in await bench.claim()}
+        await bench.settle(runs["b"])
+        assert await bench.run_due() == ["d"]
+        await bench.settle(runs["c"])
+        assert await bench.run_due() == []
         assert await bench.outcomes(last) == [RunState.SUCCEEDED] * 2
 
     async def test_two_roots_that_end_at_one_instant_do_not_collide(self, store: FullStore) -> None:
@@ -318,6 +322,21 @@ class ChainsContract(Contract):
         assert await bench.outcomes(join) == [Reason.PREDECESSOR_SKIPPED]
         assert await bench.row_state(last) == [ChainState.SKIPPED]
         assert await bench.run_due() == []
+
+    async def test_changes_of_linked_tasks_are_reported_after_the_commit(self, store: FullStore) -> None:
+        bench = await _bench(store)
+        first = await bench.root()
+        second = await bench.after("b", first)
+        third = await bench.after("c", first)
+        reported: list[Run] = []
+        store.observe_links(lambda changes: reported.extend(run for change in changes for run in change.new_runs))
+        await bench.change(second, lambda facts: pause(facts, bench.now))
+        await bench.fire_root(first)
+        assert reported == await bench.runs(second)
+        assert [(run.task_id, run.state) for run in reported] == [(second.id, RunState.SKIPPED)]
+        (requested,) = [each.run for each in await bench.claim() if each.task.id == third.id]
+        await bench.settle(requested)
+        assert len(reported) == 1, "nothing runs after it"
 
     async def test_a_paused_successor_records_the_pause(self, store: FullStore) -> None:
         bench = await _bench(store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....model.change import Change, Facts
 from .....model.entry import Entry
-from .....model.lane import DEFAULT_LIMIT, LaneUse, agent_lane, owner_lane
+from .....model.lanes.lane import DEFAULT_LIMIT, LaneUse, agent_lane, owner_lane
 from .....model.outcome import Settlement
 from .....model.reason import Reason
 from .....model.run import Run

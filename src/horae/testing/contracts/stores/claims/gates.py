@@ -7,19 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from .....errors import Conflict
-from .....lifecycle.control import check_gate, delete
+from .....lifecycle.control.control import check_gate, delete
 from .....lifecycle.fire import fire
 from .....lifecycle.recover import recover
 from .....lifecycle.settle import settle
 from .....lifecycle.start import ClaimContext
 from .....model.entry import EntryKind, EntryState
-from .....model.gate import GATE_STATE_KIND, Gate, GateVerdict, verdict_json
-from .....model.outcome import Failed, Outcome, Settlement, Skipped, Succeeded
+from .....model.gate import GATE_STATE_KIND, Gate, GateProgress, GateVerdict, verdict_json
+from .....model.inputs.run_input import gate_failures, is_gate_check
+from .....model.outcome import Failed, Outcome, Settlement, Skipped, Succeeded, Waiting
 from .....model.policy import Policies, RetryPolicy
 from .....model.reason import Reason
 from .....model.record import Record
 from .....model.run import Run, RunState
-from .....model.run_input import gate_failures, is_gate_check
 from .....model.task import Task
 from .....ports.full_store import FullStore
 from .....ports.store import RunFilter
@@ -89,6 +89,20 @@ class GatesContract(Contract):
         assert record is not None
         assert (record.body, record.version) == ('{"n":2}', 2)
         assert (await get_run(store, later)).reason is Reason.GATE_CLOSED
+
+    async def test_a_run_that_waits_for_an_answer_keeps_the_verdict_of_its_gate(self, store: FullStore) -> None:
+        task, run = await _start(store)
+        verdict = _verdict(NOON, '{"n":1}')
+        await _settle(store, run, Waiting(NOON + HOUR), NOON + SECOND, verdict)
+        waiting = await get_run(store, run)
+        assert waiting.state is RunState.WAITING
+        assert waiting.input is not None
+        assert waiting.input.gate == GateProgress(0, verdict)
+        assert await _state(store, task) is None
+        await _settle(store, run, Succeeded(), NOON + MINUTE)
+        record = await _state(store, task)
+        assert record is not None
+        assert record.body == '{"n":1}'
 
     async def test_a_claimed_run_ends_from_there_when_its_gate_was_closed(self, store: FullStore) -> None:
         task, run = await _start(store, guarantee="at_most_once")

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from .....lifecycle.idle import request_yields
+from .....lifecycle.lanes.idle import request_yields
 from .....model.change import Change, Facts
 from .....model.entry import EntryState
 from .....model.events.event import EventKind
-from .....model.idle import IDLE_RUNS_KIND, YIELD_REQUEST_KIND, YieldKind, YieldReason, YieldRequest
+from .....model.lanes.idle import IDLE_RUNS_KIND, YIELD_REQUEST_KIND, YieldKind, YieldReason, YieldRequest
 from .....model.run import Run, RunState
 from .....ports.full_store import FullStore
 from ....decisions import always, lose

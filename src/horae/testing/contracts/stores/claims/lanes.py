@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 
-from .....lifecycle.lane_order import turn_order
+from .....lifecycle.lanes.order import turn_order
 from .....model.change import Change
 from .....model.entry import MAX_REPARKS, EntryState
-from .....model.lane import LaneLine, LaneQueue, LaneWaiter, owner_lane
-from .....model.route import ROUTE_PREFIXES
+from .....model.lanes.lane import LaneLine, LaneQueue, LaneWaiter, owner_lane
+from .....model.lanes.route import ROUTE_PREFIXES
 from .....model.run import Run, RunState
 from .....ports.full_store import FullStore
 from ....decisions import always, drop, lose, park_on, skip, start_within_lanes

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from .....model.change import Change
 from .....model.entry import EntryState
-from .....model.lane import MAX_LANE_LIMIT, LaneUse
-from .....model.rate import Rate
+from .....model.lanes.lane import MAX_LANE_LIMIT, LaneUse
+from .....model.lanes.rate import Rate
 from .....ports.full_store import FullStore
 from .....ports.transfer import Part
 from ....decisions import always, fail_at_call, lose, start_within_lanes

@@ -9,8 +9,8 @@ from .....lifecycle.fire import fire, park_unroutable
 from .....lifecycle.start import ClaimContext
 from .....model.change import Change, Facts, FireDecision
 from .....model.entry import Entry, EntryState
-from .....model.node_labels import LabelPairs
-from .....model.route import queue_of
+from .....model.lanes.node_labels import LabelPairs
+from .....model.lanes.route import queue_of
 from .....model.task import Task
 from .....ports.full_store import FullStore
 from .....ports.store import DEFAULT_TERMS, Claim, RouteQueue, WaitingCounts
@@ -101,6 +101,18 @@ class RouteQueuesContract(Contract):
         first = await _claim_queued(store, tasks[0], room=2)
         assert (len(first.runs), first.more) == (2, True)
         assert len((await _claim_queued(store, tasks[0], room=2)).runs) == 1
+
+    async def test_a_claim_without_room_returns_the_head_of_the_queues(self, store: FullStore) -> None:
+        """Entries that stay due for lack of room are not delayed, as those that another node has locked may be."""
+        task = a_task(where=GPU)
+        await add_tasks(store, task, due=NOON)
+        assert await _claim_queued(store, task, room=0) == Claim()
+        await store.join(a_node())
+        assert await _claim_queued(store, task, room=0) == Claim((), 0, more=True, next_due=NOON)
+        early = await _claim_queued(store, task, at=NOON - MINUTE, room=0)
+        assert early == Claim((), 0, more=False, next_due=NOON)
+        assert len((await _claim_queued(store, task)).runs) == 1
+        assert await _claim_queued(store, task, room=0) == Claim()
 
     async def test_owners_take_turns_in_a_queue(self, store: FullStore) -> None:
         tasks = [a_task(where=GPU, owner=owner) for owner in ("ada", "ada", "bob")]

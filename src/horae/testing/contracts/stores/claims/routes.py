@@ -7,7 +7,7 @@ from .....lifecycle.fire import park_unroutable
 from .....lifecycle.start import ClaimContext
 from .....model.change import Change, Facts, FireDecision
 from .....model.entry import Entry, EntryState
-from .....model.route import function_route, kind_route
+from .....model.lanes.route import function_route, kind_route
 from .....model.task import Target, Task
 from .....ports.full_store import FullStore
 from .....ports.store import DEFAULT_TERMS, WaitingCounts

@@ -6,19 +6,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from .....lifecycle.control import request_retry, run_now
-from .....lifecycle.edit import backfill
+from .....lifecycle.control.control import request_retry, run_now
+from .....lifecycle.control.edit import backfill
 from .....lifecycle.fire import fire
 from .....lifecycle.recover import recover
 from .....lifecycle.settle import settle as settle_run
 from .....lifecycle.start import ClaimContext
 from .....model.change import Change, FireDecision
 from .....model.entry import EntryState
+from .....model.inputs.run_input import RunInput
 from .....model.limits import PAYLOAD_BYTES
 from .....model.outcome import Failed, Outcome, Succeeded
 from .....model.policy import Policies, RetryPolicy
 from .....model.run import Run, RunState
-from .....model.run_input import RunInput
 from .....model.task import Task
 from .....ports.full_store import FullStore
 from .....ports.store import RunFilter

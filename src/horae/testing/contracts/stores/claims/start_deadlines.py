@@ -8,8 +8,9 @@ from typing import Any
 
 from .....lifecycle.fire import fire
 from .....lifecycle.start import ClaimContext
-from .....model.change import FireDecision
-from .....model.entry import EntryKind
+from .....model.change import Change, Facts, FireDecision
+from .....model.entry import Entry, EntryKind
+from .....model.lanes.lane import LaneUse
 from .....model.policy import Policies
 from .....model.reason import Reason
 from .....model.run import Run
@@ -49,6 +50,26 @@ class StartDeadlineContract(Contract):
         (row,) = await _rows(store, task)
         assert (row.reason, row.planned, row.ended) == (Reason.START_DEADLINE, NOON, deadline)
         assert (await get_facts(store, task)).entries == ()
+
+    async def test_an_entry_skipped_at_its_start_deadline_waits_no_longer_within_the_claim_batch(
+        self, store: FullStore
+    ) -> None:
+        await fill_lane(store, "press", a_task())
+        first, second = _urgent_task(lane="press", priority=2), _urgent_task(lane="press", priority=1)
+        later, deadline = a_task(lane="press"), NOON + MINUTE
+        await add_tasks(store, first, second)
+        await claim_all(store, decide=_decide(NOON))
+        await add_tasks(store, later, due=deadline)
+        seen: list[tuple[str, tuple[LaneUse, ...]]] = []
+
+        def decide(facts: Facts, entry: Entry, token: int) -> Change:
+            seen.append((facts.task.id, facts.lanes))
+            return _decide(deadline)(facts, entry, token)
+
+        await claim(store, deadline, decide)
+        full = LaneUse("press", 1, 1)
+        waiting = full._replace(has_waiting=True)
+        assert seen == [(first.id, (waiting,)), (second.id, (waiting,)), (later.id, (full,))]
 
     async def test_an_entry_without_a_node_for_its_target_is_skipped_at_its_start_deadline(
         self, store: FullStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....model.change import Change
 from .....model.entry import EntryState
-from .....model.lane import LaneUse
+from .....model.lanes.lane import LaneUse
 from .....model.reason import Reason
 from .....model.run import Origin, RunState, Span
 from .....model.task import Task

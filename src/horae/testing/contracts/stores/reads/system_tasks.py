@@ -9,7 +9,7 @@ from .....model.accounts.system_owner import EVERY_OWNER, EVERY_SYSTEM_OWNER, sy
 from .....model.change import Change
 from .....model.counts import NO_HOUR, OUTCOME_PREFIX, STATE_PREFIX, hour_of
 from .....model.entry import EntryState
-from .....model.lane import owner_lane
+from .....model.lanes.lane import owner_lane
 from .....model.reason import Reason
 from .....model.task import Pause as TaskPause
 from .....model.task import PauseCause, Task, TaskState, TaskStatus

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from .....model.change import NOTHING, Change, Facts
 from .....model.entry import EntryState
-from .....model.lane import LaneUse
+from .....model.lanes.lane import LaneUse
 from .....model.limits import BULK_TASKS, PAYLOAD_BYTES
 from .....model.task import NEW_TASK_STATUS, Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from .....ports.full_store import FullStore
@@ -147,6 +148,24 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(labels=(("source", "test"),))) == _ids(laned, foreign)
         assert await _listed(store, TaskFilter(labels=(("room", "a"), ("source", "test")))) == _ids(laned)
         assert await _listed(store, TaskFilter(labels=(("source", "tes"),))) == []
+
+    async def test_tasks_are_listed_by_each_of_their_lanes(self, store: FullStore) -> None:
+        both = a_task(lane="press", lanes=("glue", "ink"))
+        first, further = a_task(lane="glue"), a_task(owner="bob", lane="mail", lanes=("glue",), labels=(("room", "a"),))
+        await add_tasks(store, a_task(), both, first, further)
+        assert await _listed(store, TaskFilter(lane="glue")) == _ids(both, first, further)
+        assert await _listed(store, TaskFilter(lane="press")) == _ids(both)
+        assert await _listed(store, TaskFilter("bob", lane="glue")) == _ids(further)
+        assert await _listed(store, TaskFilter(lane="glue", labels=(("room", "a"),))) == _ids(further)
+        assert await _listed(store, TaskFilter(lane="glu")) == []
+        assert await _listed(store, TaskFilter(lane="glue"), 1) == _ids(both, first, further)
+        edited = both._replace(policies=replace(both.policies, lanes=("ink",)))
+        await store.change(both.id, None, always(Change(task=edited)))
+        assert await _listed(store, TaskFilter(lane="glue")) == _ids(first, further)
+        assert await _listed(store, TaskFilter(lane="ink")) == _ids(both)
+        await store.change(further.id, None, always(Change(deleted=True)))
+        assert await _listed(store, TaskFilter(lane="glue")) == _ids(first)
+        assert await store.check() == ()
 
     async def test_tasks_are_counted_up_to_a_limit(self, store: FullStore) -> None:
         tasks = [a_task(owner=owner, labels=(("team", "ops"),)) for owner in ("ada", "ada", "bob")]

@@ -61,7 +61,7 @@ class AtomicityContract(Contract):
         await store.join(a_node())
         await add_tasks(store, *tasks)
         before = await read_all(store)
-        await _assert_fails(PlannedFailure, claim(store, decide=fail_at_call(40)))
+        await _assert_fails(PlannedFailure, claim(store, decide=fail_at_call(10)))
         assert await read_all(store) == before
         assert sorted(each.task.id for each in await claim_all(store)) == sorted(task.id for task in tasks)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from .....errors import Conflict
-from .....lifecycle.control import pause, restore_pause
+from .....lifecycle.control.control import pause, restore_pause
 from .....model.accounts.pause_change import (
     PAUSE_CHANGE_KIND,
     PAUSE_CHANGE_RETENTION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .....model.chain_row import Arrival, ChainRow, ChainState
 from .....model.change import Change
-from .....model.lane import owner_lane
+from .....model.lanes.lane import owner_lane
 from .....model.origin import Origin, RootOccurrence
 from .....model.run import RunState
 from .....ports.full_store import FullStore

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from .....errors import Conflict, InvalidTask, NotFound, TooMuch
-from .....lifecycle.control import delete
+from .....lifecycle.control.control import delete
 from .....lifecycle.settle import settle as settle_by_core
 from .....model.events.event import EventKind
 from .....model.messages import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
+from .....model.events.event import Event, EventKind
 from .....ports.full_store import FullStore
 from .....ports.records import Record, RecordWrite
 from ....factories import HOUR, MICROSECOND, NOON, SECOND
@@ -135,6 +136,15 @@ class RecordsContract(Contract):
             )
             assert not await store.write_records([late])
             assert (await store.records("token")).items == before
+
+    async def test_records_and_events_are_written_together_or_not_at_all(self, store: FullStore) -> None:
+        event = Event(EventKind.DELIVERY_FAILED, NOON, "ada", "", None, '{"delivery":"first"}')
+        assert await store.write_with_events([RecordWrite(_a_record(body="1"))], [event])
+        assert await store.get_record("token", "first") == _a_record(body="1")
+        assert not await store.write_with_events([RecordWrite(_a_record(body="2"))], [event])
+        assert [each.event for each in await store.events(0)] == [event]
+        assert await store.write_with_events([RecordWrite(_a_record(body="2"), 1)], [])
+        assert len(await store.events(0)) == 1
 
     async def test_later_writes_of_a_batch_see_the_earlier_ones(self, store: FullStore) -> None:
         made, replaced, dropped = (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from .....model.chain_row import Arrival, ChainRow, ChainState
 from .....model.change import Change
 from .....model.entry import EntryKind, EntryState
-from .....model.lane import owner_lane
+from .....model.inputs.run_input import RunInput
+from .....model.lanes.lane import owner_lane
 from .....model.messages import KeepRules, NewMessage, Stream
 from .....model.origin import ChainPlace, Origin, RootOccurrence
 from .....model.reason import Reason
 from .....model.run import Run, RunState, Span
-from .....model.run_input import RunInput
 from .....model.task import Pause, TaskState, TaskStatus
 from .....ports.full_store import FullStore
 from .....ports.journal import Line

@@ -7,7 +7,7 @@ from .....clock import SystemClock
 from .....errors import StoreError
 from .....model.change import Change, Facts
 from .....model.entry import EntryState
-from .....model.lane import LaneUse
+from .....model.lanes.lane import LaneUse
 from .....model.run import RunState
 from .....ports.full_store import FullStore
 from .....ports.store import TaskFilter

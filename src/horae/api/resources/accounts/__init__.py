@@ -1,0 +1,1 @@
+"""Routes of accounts: owners, agents, tokens, sessions, secrets and the audit trail."""

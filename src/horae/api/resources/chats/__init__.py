@@ -1,0 +1,1 @@
+"""Routes of chats: groups, messages, deliveries and streams."""

@@ -1,0 +1,46 @@
+"""Texts of the pages of plans."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...message import Message
+
+TEXTS: Final[dict[str, Message]] = {
+    "plans": Message("Plans", "计划"),
+    "plans_about": Message(
+        "Messages to stations at planned times. Each plan is a task of its owner.",
+        "在计划时间发送给站点的消息。每个计划都是其所有者的一个任务。",
+    ),
+    "plans_open": Message("Open plans", "未关闭的计划"),
+    "plans_closed": Message("Closed within a day", "一天内关闭的计划"),
+    "plans_none": Message("There are no plans.", "没有计划。"),
+    "plans_name": Message("Plan", "计划"),
+    "plans_station": Message("Station", "站点"),
+    "plans_when": Message("When", "时间"),
+    "plans_state": Message("State", "状态"),
+    "plans_counter": Message("Counter", "计数"),
+    "plans_time": Message("Time", "计划时间"),
+    "plans_done": Message("Executed", "已执行"),
+    "plans_last": Message("Last status", "最后状态"),
+    "plans_executed": Message("Last execution", "最近执行"),
+    "plans_task": Message("Task", "任务"),
+    "plans_message": Message("Message", "消息"),
+    "plans_frame": Message("Frame", "帧"),
+    "plans_content": Message("Content", "内容"),
+    "plans_results": Message("Newest results", "最近结果"),
+    "plans_results_none": Message("It has not been executed yet.", "尚未执行。"),
+    "plans_run": Message("Run", "运行"),
+    "plans_participants": Message("Participants of the newest execution", "最近一次执行的参与者"),
+    "plans_participant": Message("Participant", "参与者"),
+    "plans_answer": Message("Answer", "应答"),
+    "plans_unanswered": Message("no answer yet", "尚未应答"),
+    "plans_state_none": Message("none", "无"),
+    "plans_state_queued": Message("queued", "排队"),
+    "plans_state_executing": Message("executing", "执行中"),
+    "plans_state_retrying": Message("retrying", "重试中"),
+    "plans_state_skipping": Message("skipping", "跳过中"),
+    "plans_state_paused": Message("paused", "已暂停"),
+    "plans_state_error": Message("error", "出错"),
+    "plans_state_closed": Message("closed", "已关闭"),
+}

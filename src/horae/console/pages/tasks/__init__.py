@@ -1,0 +1,1 @@
+"""Pages of tasks: list, one task, its history, edit and bulk actions."""

@@ -1,0 +1,1 @@
+"""Forms, texts and charts of tasks in the console."""

@@ -1,0 +1,1 @@
+"""Decisions of people about a task: pause, resume, cancel, skip and edit."""

@@ -1,0 +1,1 @@
+"""Explanation of one occurrence from its rows: state, chain, lane, rate and retries."""

@@ -1,0 +1,1 @@
+"""Decisions of lanes: order of waiting entries, rates and idle runs."""

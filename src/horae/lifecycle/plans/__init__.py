@@ -1,0 +1,1 @@
+"""Rules of Zero's plans: fields, layout in Redis and results."""

@@ -1,0 +1,1 @@
+"""Input of one run: replacement or merge of the payload, and placeholders."""

@@ -1,0 +1,1 @@
+"""Values of lanes and of placement: limit, rate, idle runs, routes and node labels."""

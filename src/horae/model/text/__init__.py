@@ -1,0 +1,1 @@
+"""Checks of texts: invisible characters, plain text, patterns of sentences, fields."""

@@ -1,0 +1,1 @@
+"""Composition of the host of agents: runtimes, channels and their webhooks."""

@@ -1,0 +1,1 @@
+"""Chats of groups, and the texts on their way to them."""

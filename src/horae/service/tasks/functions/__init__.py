@@ -1,0 +1,1 @@
+"""Registered functions and the tasks that code declares."""

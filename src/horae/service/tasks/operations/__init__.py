@@ -1,0 +1,1 @@
+"""Bulk actions on tasks: in the background or at once, with their undo."""

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Final
 
 from bench.against_peers import from_texts, from_values
+from bench.agents.family import agents
 from bench.api.family import api
 from bench.console.family import console
 from bench.counting import counting
@@ -29,9 +30,11 @@ from bench.machine import load, machine
 from bench.postgres.family import postgres
 from bench.postgres.growth import growth
 from bench.reading import loading, reading, refusing
+from bench.redis.family import redis
 from bench.results import Section
 from bench.scale.family import SCALE
 from bench.starting import starting
+from bench.stations import stations
 from bench.table import as_markdown, as_text, summary
 from bench.takeover.family import takeover
 
@@ -51,9 +54,12 @@ GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
     "engine": (throughput, lateness, crowd, adding, backlog, neighbour),
     "lists": (lists,),
     "postgres": (postgres,),
+    "redis": (redis,),
+    "stations": (stations,),
     "takeover": (takeover,),
     "api": (api,),
     "console": (console,),
+    "agents": (agents,),
 }
 # These take as long as configured, or most of an hour, so they run on request only.
 _GROWTH: Final = "postgres-growth"

@@ -7,8 +7,8 @@ API only, so that any two versions can be compared. The result is the median rat
 The two services of a pair run at the same time and answer blocks of requests in turn: the processor time of one request
 changes by a quarter within minutes on a shared machine, and both sides must see the same minutes.
 
-With `--beside`, a lane with a rate, a chain and a task with labels are in the store of the second checkout, and only the
-runs of tasks that use none of them are measured.
+With `--beside`, a lane with a rate, a chain, a task with labels, an owner with a limit and a blocked one are in the store of
+the second checkout, and only the runs of tasks that use none of them are measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 
 from tests.servers.postgres import PostgresServer
 
-_DRAIN: Final = """
+DRAIN: Final = """
 import asyncio, json, sys
 from datetime import UTC, datetime
 from time import process_time
@@ -76,6 +76,20 @@ _BESIDE: Final[tuple[tuple[str, ...], ...]] = (
     ("add", "in 2h", "--say", "x", "--name", "third", "--where", "gpu=a100"),
 )
 """Commands that make what other tasks of the same store use."""
+_RESTRICT: Final = """
+import asyncio, sys
+from horae.model.lanes.lane import owner_lane
+from horae.model.reason import Reason
+from horae.runtime.stores import make_store
+async def main():
+    store = make_store(sys.argv[1])
+    await store.open()
+    await store.set_lane(owner_lane("limited"), 1)
+    await store.block_owner("blocked", Reason.OWNER_REVOKED)
+    await store.close()
+asyncio.run(main())
+"""
+"""Makes an owner with a limit, and a blocked one."""
 _BLOCKS: Final = 20
 _REQUESTS_PER_BLOCK: Final = 50
 _WARM_UP_REQUESTS: Final = 200
@@ -95,7 +109,12 @@ class Checkout(NamedTuple):
     def run(self, *arguments: str, folder: Path) -> str:
         """Run the interpreter of the checkout; returns its standard output."""
         return subprocess.run(
-            [self.python, "-P", *arguments], cwd=folder, env=_environment(), capture_output=True, text=True, check=True
+            [self.python, "-P", *arguments],
+            cwd=folder,
+            env=quiet_environment(),
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
 
 
@@ -142,13 +161,14 @@ def _measure_pairs(
 def _measure_store(tasks: int, prepared: Checkout | None, checkout: Checkout, folder: Path) -> Sample:
     url = f"sqlite:///{folder}/drain.db"
     if checkout == prepared:
-        _prepare(checkout, folder, url)
+        prepare(checkout, folder, url)
     return _drain(checkout, folder, url, tasks, "SQLite")
 
 
-def _prepare(checkout: Checkout, folder: Path, url: str) -> None:
+def prepare(checkout: Checkout, folder: Path, url: str) -> None:
     for command in _BESIDE:
         checkout.run("-m", "horae", *command, "--store", url, folder=folder)
+    checkout.run("-c", _RESTRICT, url, folder=folder)
 
 
 def _measure_server(
@@ -157,7 +177,7 @@ def _measure_server(
     database = server.new_database()
     try:
         if checkout == prepared:
-            _prepare(checkout, folder, database)
+            prepare(checkout, folder, database)
         return _drain(checkout, folder, database, tasks, "PostgreSQL")
     finally:
         server.drop_database(database)
@@ -172,7 +192,7 @@ def _measure_commands(checkout: Checkout, folder: Path) -> Sample:
 
 
 def _drain(checkout: Checkout, folder: Path, url: str, tasks: int, store: str) -> Sample:
-    seen = json.loads(checkout.run("-c", _DRAIN, url, str(tasks), folder=folder))
+    seen = json.loads(checkout.run("-c", DRAIN, url, str(tasks), folder=folder))
     return {f"add a task, {store}, µs": 1e6 * seen["added"], f"run a task, {store}, µs": 1e6 * seen["ran"]}
 
 
@@ -254,7 +274,7 @@ def _started_service(checkout: Checkout) -> Iterator[_Service]:
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/served.db"
         command = [checkout.python, "-P", "-m", "horae", "up", "--store", url, "--port", "0", "--json"]
-        environment = {**_environment(), "HORAE_RATE_LIMIT": "off"}
+        environment = {**quiet_environment(), "HORAE_RATE_LIMIT": "off"}
         with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stdout is not None
@@ -280,7 +300,7 @@ def _process_seconds(process: int) -> float:
     return sum(int((thread / "schedstat").read_text(encoding="ascii").split()[0]) for thread in schedstat) / 1e9
 
 
-def _environment() -> dict[str, str]:
+def quiet_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "PYTHON"))}
     return {**kept, "HORAE_ZONE": "UTC", "LANG": "C.UTF-8"}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bench.agents import scale as agents_scale
+from bench.agents.scale import Sizes as AgentSizes
 from bench.api import scale as api_scale
 from bench.api.scale import Sizes as ApiSizes
 from bench.console import scale as console_scale
@@ -37,6 +39,7 @@ class Counts:
     scale: ScaleSizes = scale_sizes.TINY  # and for how all of it grows
     api: ApiSizes = api_scale.TINY  # and for the HTTP API
     console: ConsoleSizes = console_scale.TINY  # and for the console
+    agents: AgentSizes = agents_scale.TINY  # and for agents
 
 
 FULL: Final = Counts(
@@ -53,6 +56,7 @@ FULL: Final = Counts(
     scale=scale_sizes.FULL,
     api=api_scale.FULL,
     console=console_scale.FULL,
+    agents=agents_scale.FULL,
 )
 QUICK: Final = Counts(
     instants=1_000,
@@ -68,4 +72,5 @@ QUICK: Final = Counts(
     scale=scale_sizes.QUICK,
     api=api_scale.QUICK,
     console=console_scale.QUICK,
+    agents=agents_scale.QUICK,
 )

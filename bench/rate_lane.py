@@ -22,9 +22,9 @@ from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.ids import ENTROPY_BYTES, make_id
+from horae.model.lanes.rate import Rate
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.policy import Policies
-from horae.model.rate import Rate
 from horae.model.run import Run
 from horae.model.task import Target
 from horae.ports.full_store import FullStore

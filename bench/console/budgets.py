@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.console.scale import Sizes
 from bench.results import Bar, Row, Section, counted
-from horae.console.rendering import static_files
+from horae.console.renderer import static_files
 
 SCRIPTS: Final = Bar("at most", 60_000)
 STYLES: Final = Bar("at most", 20_000)

@@ -25,7 +25,7 @@ from bench.engine.samples import percentile
 from bench.lists.filling import LARGE_OWNER
 from bench.machine import load
 from bench.results import Bar, Row, Section, counted
-from horae.app.gc_tuning import interpreter_tuning
+from horae.app.garbage_collection import interpreter_tuning
 from tests.servers.postgres import PostgresServer
 
 _LIMIT: Final = Bar("under", 80)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -14,7 +13,7 @@ from bench.measure import Timing
 from bench.results import Bar, Row, times_faster
 from bench.results import timed as timed_row
 from horae import Horae
-from horae.lifecycle.fire import fire
+from horae.lifecycle.batch import ClaimDecision
 from horae.lifecycle.start import ClaimContext
 from horae.model.limits import CLAIM_SLICE
 from horae.ports.store import DEFAULT_TERMS, Node
@@ -60,7 +59,7 @@ async def join(app: Horae) -> None:
 
 async def claim_once(app: Horae, now: datetime) -> float:
     """Seconds of one claim that finds something."""
-    decide = partial(fire, claim=ClaimContext(NODE, now, DEFAULT_TERMS.poll_ceiling))
+    decide = ClaimDecision(ClaimContext(NODE, now, DEFAULT_TERMS.poll_ceiling))
     started = perf_counter()
     claim = await app.store.claim_due(now, NODE, _ROOM, decide)
     seconds = perf_counter() - started

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 from bench.counts import Counts
 from bench.engine import child, horae_side, idle, work
 from bench.engine.claims import claim_rows
-from bench.engine.lateness import early, timed_block
 from bench.engine.memory import peak_megabytes
 from bench.engine.samples import Samples, usual_rows
 from bench.engine.scale import Scale
+from bench.engine.steady_rate import early, timed_block
 from bench.measure import Timing
 from bench.results import Bar, Row, Section, counted, timed
 from horae import Horae

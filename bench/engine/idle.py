@@ -22,7 +22,7 @@ def watch(count: int, seconds: float) -> dict[str, float]:
 
 def section(scale: Scale, seen: dict[str, float]) -> Section:
     rows = (
-        counted("statements", seen["statements"] / seen["seconds"], "/s", Bar("at most", 0.3)),
+        counted("statements", seen["statements"] / seen["seconds"], "/s", Bar("at most", 0.2)),
         counted("transactions", seen["transactions"] / seen["seconds"], "/s"),
         counted("processor", 100 * seen["busy"] / seen["seconds"], "%", Bar("at most", 0.2)),
     )

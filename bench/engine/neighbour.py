@@ -9,8 +9,8 @@ from typing import Final
 
 from bench.counts import Counts
 from bench.engine import child, horae_side, work
-from bench.engine.lateness import early
 from bench.engine.samples import Samples, percentile_row
+from bench.engine.steady_rate import early
 from bench.results import Bar, Section
 from horae import Horae
 

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from time import perf_counter
 from typing import Final
 
-from bench.engine.lateness import early
 from bench.engine.samples import Samples, usual_rows
+from bench.engine.steady_rate import early
 from bench.measure import Timing
 from bench.postgres.bench_server import HORAE, BenchServer
 from bench.postgres.contender import Contender
@@ -17,7 +17,7 @@ from horae.clock import SystemClock
 
 _CLAIM: Final = Bar("at most", 2)
 _SETTLING: Final = 12  # seconds
-_STATEMENTS: Final = Bar("at most", 0.4)
+_STATEMENTS: Final = Bar("at most", 0.25)
 
 
 def crowd(bench_server: BenchServer) -> list[Section]:

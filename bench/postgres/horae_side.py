@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench.engine import horae_side as alike
 from bench.engine import work
 from bench.engine.claims import claim_once, join
-from bench.engine.lateness import timed_block
+from bench.engine.steady_rate import timed_block
 from bench.engine.stopwatch import Stopwatch
 from bench.postgres.bare_commit import bare_commits
 from bench.postgres.loop import run
@@ -77,8 +77,10 @@ async def _share(url: str, begin: float) -> dict[str, float]:
     await work.pass_time(begin - work.now().timestamp())
     began, stopwatch = work.now().timestamp(), Stopwatch()
     async with app:
+        engine = app.engine
+        assert engine is not None
         # This process is not notified of the other's runs: no upcoming task means that all were taken.
-        while await app.store.next_due() is not None:
+        while await app.store.next_due() is not None or not engine.runner.is_idle or engine.settler.pending:
             await work.pass_time(_LOOK)
     return {"began": began, "ended": work.now().timestamp(), "busy": stopwatch.read()["busy"]}
 

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from bench.engine import child
-from bench.engine.lateness import early
 from bench.engine.samples import Samples, usual_rows
+from bench.engine.steady_rate import early
 from bench.postgres import horae_side
 from bench.postgres.bench_server import BenchServer
 from bench.postgres.contender import Contender

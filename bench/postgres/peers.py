@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,20 +29,22 @@ class Found(NamedTuple):
     missing: tuple[str, ...]
 
 
-def install() -> Found:
+def install(recipes: Mapping[str, Callable[[str], Contender]] | None = None) -> Found:
+    """Install the peers of the recipes; by default those on PostgreSQL."""
     peers, missing = [], []
-    for name, make in _RECIPES.items():
+    for name, make in (_RECIPES if recipes is None else recipes).items():
         try:
-            peers.append(make())
+            peers.append(make(name))
         except (OSError, subprocess.CalledProcessError) as problem:
             missing.append(f"{name} could not be installed, and is left out: {problem}.")
     return Found(tuple(peers), tuple(missing))
 
 
-def _python_peer(
+def python_peer(
     name: str, module: str, packages: tuple[str, ...], *, slow: bool = False, hurried: bool = True
 ) -> Contender:
-    folder = _folder(module, packages)
+    """Install packages, and run the functions of a module of the benchmark with them."""
+    folder = _folder(module.rpartition(".")[2], packages)
     interpreter = str(folder / "bin" / "python")
     if not _is_ready(folder):
         print(f"installing {name}", file=sys.stderr, flush=True)
@@ -51,38 +53,39 @@ def _python_peer(
         _make_ready(folder)
     package = packages[0].partition(">")[0]
     version = _run(interpreter, "-c", f"import importlib.metadata as m; print(m.version({package!r}))")
-    command = (interpreter, "-m", "bench.engine.child", f"bench.postgres.{module}")
+    command = (interpreter, "-m", "bench.engine.child", module)
     return Contender(name, command, {"PYTHONPATH": _MODULE_PATH}, slow, version, hurried=hurried)
 
 
-def _node_peer(name: str, script: str, package: str) -> Contender:
-    folder = _folder(script, (package,))
+def node_peer(name: str, script: Path, packages: tuple[str, ...]) -> Contender:
+    """Install packages, and run a script with them."""
+    folder = _folder(script.name, packages)
     if not _is_ready(folder):
         print(f"installing {name}", file=sys.stderr, flush=True)
-        _run(_program("npm"), "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), package)
+        _run(_program("npm"), "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *packages)
         _make_ready(folder)
     modules = folder / "node_modules"
-    version = json.loads((modules / package / "package.json").read_text(encoding="utf-8"))["version"]
-    command = (_program("node"), str(_HERE / script))
+    version = json.loads((modules / packages[0] / "package.json").read_text(encoding="utf-8"))["version"]
+    command = (_program("node"), str(script))
     return Contender(name, command, {"NODE_PATH": str(modules)}, version=version, hurried=True)
 
 
-_RECIPES: Final[dict[str, Callable[[], Contender]]] = {
-    name: partial(make, name)
-    for name, make in {
-        "Graphile Worker": partial(_node_peer, script="graphile.cjs", package="graphile-worker"),
-        "PgQueuer": partial(_python_peer, module="peer_pgqueuer", packages=("pgqueuer", "asyncpg")),
-        "Procrastinate": partial(
-            _python_peer, module="peer_procrastinate", packages=("procrastinate", "psycopg[binary,pool]"), slow=True
-        ),
-        "APScheduler 4": partial(
-            _python_peer,
-            module="peer_apscheduler4",
-            packages=("apscheduler>=4.0.0a6,<5", "asyncpg", "sqlalchemy[asyncio]", "sniffio"),
-            slow=True,
-            hurried=False,
-        ),
-    }.items()
+_RECIPES: Final[Mapping[str, Callable[[str], Contender]]] = {
+    "Graphile Worker": partial(node_peer, script=_HERE / "graphile.cjs", packages=("graphile-worker",)),
+    "PgQueuer": partial(python_peer, module="bench.postgres.peer_pgqueuer", packages=("pgqueuer", "asyncpg")),
+    "Procrastinate": partial(
+        python_peer,
+        module="bench.postgres.peer_procrastinate",
+        packages=("procrastinate", "psycopg[binary,pool]"),
+        slow=True,
+    ),
+    "APScheduler 4": partial(
+        python_peer,
+        module="bench.postgres.peer_apscheduler4",
+        packages=("apscheduler>=4.0.0a6,<5", "asyncpg", "sqlalchemy[asyncio]", "sniffio"),
+        slow=True,
+        hurried=False,
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from bench.lists.filling import LARGE_OWNER
-from horae.lifecycle import control
+from horae.lifecycle.control import control
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.settle import settle

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from bench.engine import work
 from bench.engine.claims import NODE, join
-from bench.engine.lateness import timed_block
+from bench.engine.steady_rate import timed_block
 from bench.postgres.loop import run
 from horae import Horae
 from horae.engine.settings import EngineSettings

@@ -1,0 +1,1 @@
+"""Cost of the host of agents."""

@@ -1,0 +1,1 @@
+"""Horae and its peers on one Redis server."""

@@ -186,23 +186,28 @@ class Fuzz:
     def _body(self, operation: Operation, who: str) -> bytes:
         if operation.example is None:
             return b""
+        if isinstance(operation.example, list):
+            return json.dumps(operation.example).encode()
         chance = self._chance
         if chance.random() < 0.1:
             return LARGE_BODY if chance.random() < _LARGE_SHARE * 10 else chance.choice(_BODIES)
         body = json.loads(json.dumps(operation.example))
         for task in body.get("tasks", [body]):
-            for group in (task, task.get("filter")):
-                self._set_team(group)
-            if "when" in task:
-                task["when"] = chance.choice(_WHENS)
-            for name in ("name", "title"):
-                if name in task:
-                    task[name] = f"{owner_mark(who)} {self._sent}"
+            self._vary(task, who)
         if "webhooks" in operation.path:
             body["url"] = _REFUSED_WEBHOOK
         if chance.random() < 0.3:
             self._mutate(body)
         return json.dumps(body).encode()
+
+    def _vary(self, task: dict[str, Any], who: str) -> None:
+        for group in (task, task.get("filter")):
+            self._set_team(group)
+        if "when" in task:
+            task["when"] = self._chance.choice(_WHENS)
+        for name in ("name", "title"):
+            if name in task:
+                task[name] = f"{owner_mark(who)} {self._sent}"
 
     def _set_team(self, labelled: Any) -> None:
         """Set a random team, so that a bulk action on one team changes only a few tasks."""

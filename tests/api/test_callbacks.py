@@ -12,7 +12,7 @@ from typing import Final
 
 from horae.outgoing.signatures import callback_token
 from horae.web.request_context import WebSettings
-from tests.api.api_server import Api, Reply, serve_api, start_run
+from tests.api.api_server import Api, Reply, StoppedClock, serve_api, start_run
 from tests.cli.operating.deployment import Deployment
 
 WITHOUT_CALLBACKS: Final = WebSettings(expects_engine=False)
@@ -35,7 +35,7 @@ async def _status_before_body(api: Api, run: str, token: str, length: int) -> by
         f"POST /v1/runs/{run}/callback HTTP/1.1\r\nHost: x\r\nHorae-Callback-Token: {token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode()
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         line = await reader.readline()
     writer.close()
     return line
@@ -57,6 +57,7 @@ async def test_wrong_callback_token_is_refused_before_the_body_is_read() -> None
 
 
 async def _wrong_tokens_are_limited(api: Api) -> None:
+    api.app.context.rate_limits.failures._clock = StoppedClock()
     run = await start_run(api)
     replies = [await _callback(api, run, f"{number:064x}") for number in range(70)]
     assert (replies[0].status, replies[0].code) == (404, "bad_answer")
@@ -73,6 +74,7 @@ async def test_wrong_callback_tokens_are_counted_and_limited_per_address() -> No
 
 
 async def _valid_token_has_a_rate(api: Api) -> None:
+    api.app.context.rate_limits.callbacks._clock = StoppedClock()
     first, second = await start_run(api), await start_run(api)
     token = await _token_of(api, first)
     replies = [await _callback(api, first, token, {"until": "in 2 hours"}) for _ in range(61)]

@@ -58,3 +58,23 @@ async def test_a_run_without_its_chain() -> None:
         assert (await api.post(f"/v1/tasks/{first['id']}/run", {"chain": False})).status == 202
         refused = await api.post(f"/v1/tasks/{first['id']}/run", {"chain": "no"})
         assert refused.status == 422
+
+
+async def test_chain_of_a_task_lists_what_it_descends_from_and_what_descends_from_it() -> None:
+    async with serve_api() as api:
+        for name, links in (("a", None), ("b", "a"), ("c", "b"), ("d", "b"), ("beside", "a")):
+            when = {"when": "every 1h"} if links is None else {"after": links}
+            assert (await api.post("/v1/tasks", {**SAY, "name": name, **when})).status == 201
+        ids = {each["name"]: each["id"] for each in (await api.get("/v1/tasks")).json["items"]}
+        chain = await api.get(f"/v1/tasks/{ids['b']}/chain")
+        assert chain.status == 200
+        assert [each["name"] for each in chain.json["tasks"]] == ["a", "b", "c", "d"]
+        assert chain.json["cut"] is False
+        assert chain.json["tasks"][2]["means"] == "after b"
+        alone = (await api.get(f"/v1/tasks/{ids['d']}/chain")).json["tasks"]
+        assert [each["name"] for each in alone] == ["a", "b", "d"]
+        assert (await api.get(f"/v1/tasks/{ids['b']}/chain", who="bob")).status == 404
+        reader = [
+            each["agenda"] for each in (await api.get(f"/v1/tasks/{ids['b']}/chain?include=agenda")).json["tasks"]
+        ]
+        assert len(reader) == 4

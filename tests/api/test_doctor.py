@@ -20,6 +20,7 @@ from horae.ports.doctor import GROUP_OF_CODE
 from horae.runtime.api_service import CONSOLE_PATH, mount_console
 from tests.api.api_server import Api, serve_api
 from tests.cli.command_line import Cli
+from tests.servers.redis import RedisServer
 
 ROW = re.compile(r'<li id="check-(\w+)-\d+">')
 
@@ -112,3 +113,36 @@ async def test_token_without_admin_rights_gets_the_checks_of_the_connection(tmp_
         )
     found = {each["check"]: each["grade"] for each in done.json["checks"]}
     assert (done.json["server_checks"], found["server_checks"], found["server_clock"]) == (None, "skipped", "ok")
+
+
+async def test_what_the_store_can_lose_is_said_with_the_nodes_in_every_front_end(tmp_path: Path) -> None:
+    """The command line, at the store and at a server, and the console use the sentences of the doctor."""
+    cli = Cli(tmp_path)
+    with RedisServer(settings={"appendfsync": "everysec"}) as server:
+        url = server.new_database()
+        async with serve_api(url) as api:
+            mount_console(api.app)
+            reply = await api.get("/v1/doctor?only=durability", who="admin")
+            checks = reply.json["checks"]
+            opened = await api.service.sessions.open_with_token(api.tokens["admin"])
+            cookie = {"Cookie": f"{SESSION_COOKIE}={opened.cookie}"}
+            async with api.session.get(f"{api.base}{CONSOLE_PATH}/lanes", headers=cookie) as response:
+                page = await response.text()
+            token = token_file(tmp_path, api)
+            at_server = await asyncio.to_thread(
+                cli.process, "nodes", "--server", api.base, HORAE_TOKEN_FILE=token, COLUMNS="300"
+            )
+            at_store = await asyncio.to_thread(cli.process, "nodes", "--store", url, COLUMNS="300")
+            refused = await api.get("/v1/doctor?only=durability", who="ada")
+    assert [(each["check"], each["grade"]) for each in checks] == [("durability", "warning")]
+    sentence = checks[0]["message"]
+    assert "it can lose what it acknowledged in about the last second" in sentence
+    assert sentence in page
+    assert sentence in at_server.out
+    assert sentence in at_store.out
+    assert refused.status == 403
+
+
+async def test_a_file_has_no_server_that_can_lose_writes(tmp_path: Path) -> None:
+    async with serve_api(Cli(tmp_path).url) as api:
+        assert (await api.get("/v1/doctor?only=durability", who="admin")).json["checks"] == []

@@ -18,7 +18,8 @@ async def test_gate_is_checked_on_request() -> None:
         assert (await api.post(f"{path}?dry_run=true", {"gate_only": True})).status == 202
         assert (await api.post(path, {"gate_only": True, "input": {"merge": {"a": 1}}})).status == 202
         again = await api.post(path, {"gate_only": True})
-        assert (again.status, again.json["code"]) == (409, "run_requested")
+        assert (again.status, again.json["code"]) == (409, "gate_check_requested")
+        assert "overlap" not in again.json["hint"]
         assert (await api.post(path, {})).status == 202
         refused = await api.post(path, {"gate_only": "yes"})
         assert refused.status == 422

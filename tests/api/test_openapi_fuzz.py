@@ -89,7 +89,7 @@ def _fuzz(remote: Remote, operation: Any, names: dict[str, str]) -> int:
             if sent_requests % 2 and part in (case.path_parameters or {}):
                 case.path_parameters[part] = name
         sent_requests += 1
-        response = case.call(base_url=remote.api.base, headers=headers, session=session, timeout=20)
+        response = case.call(base_url=remote.api.base, headers=headers, session=session, timeout=60)
         case.validate_response(response, checks=CHECKS)
         sent = str(case.body) + str(case.query) + str(case.path_parameters)
         assert MARK in sent or MARK not in response.text, (operation.label, response.text)

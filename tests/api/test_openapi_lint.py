@@ -93,7 +93,8 @@ def operation_ids(document: Document) -> Iterator[str]:
 def operation_responses(document: Document) -> Iterator[str]:
     for name, operation in _operations(document):
         statuses = operation["responses"]
-        for first in "24":
+        # The success of a WebSocket handshake is 101.
+        for first in "4" if "101" in statuses else "24":
             if not any(each.startswith(first) for each in statuses):
                 yield f"{name}: no {first}xx"
         for status, response in statuses.items():

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from horae.service.tasks.bulk_actions import MAX_SYNCHRONOUS
+from horae.service.tasks.operations.actions import MAX_SYNCHRONOUS
 from horae.web.request_context import WebSettings
 from tests.api.api_server import TASK, Api, Reply, schema_validator, serve_api
 

@@ -31,6 +31,9 @@ NEW_QUOTAS: Final = (
     "stream_messages",
     "stream_readers",
     "stored_message_bytes",
+    "lanes",
+    "task_lanes",
+    "destinations",
 )
 SQLITE_URL: Final = "sqlite:///{folder}/horae.db"
 
@@ -40,6 +43,28 @@ async def _set_quotas(api: Api, **quotas: Any) -> None:
     assert reply.status == 200, reply.text
     # The process caches a token for half a second.
     api.service.tokens._cache.clear()
+
+
+async def test_lanes_and_destinations_are_bounded_per_owner_and_the_hint_works() -> None:
+    async with serve_api() as api:
+        await _set_quotas(api, lanes=1, task_lanes=2, destinations=1)
+        assert (await api.put("/v1/lanes/one", {"limit": 1})).status == 200
+        refused = await api.put("/v1/lanes/two", {"limit": 1})
+        assert (refused.status, refused.json["code"]) == (429, "too_many_lanes")
+        assert "horae owner set ada --quota lanes=2" in refused.json["hint"]
+        many = await api.post("/v1/tasks", {**TASK, "lane": "one", "policies": {"lanes": ["two", "three"]}})
+        assert (many.status, many.json["code"]) == (422, "too_many_task_lanes")
+        assert [each["pointer"] for each in many.json["errors"]] == ["/policies/lanes"]
+        assert (await api.put("/v1/destinations/ops", {"url": "json://127.0.0.1:9/"})).status in (200, 201)
+        refused = await api.put("/v1/destinations/more", {"url": "json://127.0.0.1:9/"})
+        assert (refused.status, refused.json["code"]) == (429, "too_many_destinations")
+        assert "horae owner set ada --quota destinations=2" in refused.json["hint"]
+        await _set_quotas(api, lanes=2, destinations=2)
+        assert (await api.put("/v1/lanes/two", {"limit": 1})).status == 200
+        assert (await api.put("/v1/destinations/more", {"url": "json://127.0.0.1:9/"})).status in (200, 201)
+        for name, value in (("task_lanes", 9), ("destinations", 101)):
+            bad = await api.put("/v1/owners/ada", {"quotas": {name: value}}, who="admin")
+            assert bad.json["errors"][0]["pointer"] == f"/quotas/{name}", bad.text
 
 
 async def _second_token(api: Api, owner: str = "ada") -> None:

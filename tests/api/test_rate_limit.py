@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from horae.model.accounts.principal import LOCAL
 from horae.web.rate_limit import TokenBuckets
-from tests.api.api_server import serve_api
+from tests.api.api_server import StoppedClock, serve_api
 
 
 class ManualClock:
@@ -68,6 +68,7 @@ async def test_rate_limit_headers_and_429_with_retry_after() -> None:
 
 async def test_wrong_tokens_are_limited_and_valid_tokens_of_the_address_are_not() -> None:
     async with serve_api() as api:
+        api.app.context.rate_limits.failures._clock = StoppedClock()
         assert (await api.get("/v1/whoami")).status == 200
         statuses = []
         for number in range(70):

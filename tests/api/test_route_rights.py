@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Final
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from horae.api.app import ROUTES
+from horae.model.agents.delivery import Delivery, as_failed, delivery_record
+from horae.model.ids import make_id
+from horae.model.record import RecordWrite
 from tests.api.api_server import TASK, Api, Reply, serve_api, start_run
-from tests.api.route_rights import RIGHTS, Row, Subject
+from tests.api.route_rights import PLAN, RIGHTS, Row, Subject
 
 ABSENT: Final[dict[Subject, str]] = {
     "task": "tsk_" + "0" * 32,
@@ -19,17 +25,21 @@ ABSENT: Final[dict[Subject, str]] = {
     "key": "zq-absent",
     "webhook": "whk_" + "0" * 32,
     "destination": "zq-absent",
+    "station": "zq-absent",
     "stream": "zq-absent",
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
+    "chat_delivery": "dlv_" + "0" * 32,
     "schedule": "tsk_" + "0" * 32,
     "operation": "opn_" + "0" * 32,
     "calendar_token": "cal_" + "0" * 32,
     "view": "tasks/zq-absent",
+    "plan": "0" * 15 + "1",
 }
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
-ALLOWED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 503})
+ALLOWED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 426, 503})
 """Statuses of a caller who has the right: the operation ran, or the state of the resource did not permit it."""
 REFUSED: Final = frozenset({403, 404})
+_WRONG_VALUES: Final[tuple[Any, ...]] = (None, True, -1, "", "\ud800", [], [[]], {})
 
 
 def route_names() -> list[str]:
@@ -58,6 +68,27 @@ async def test_callers_reach_their_own_resources_and_none_of_other_owners() -> N
                 await _check_route_without_a_resource(api, route, row)
             else:
                 await _check_route_of_a_resource(api, route, row, row.subject)
+
+
+async def test_body_with_a_field_absent_or_of_another_type_never_fails_the_server() -> None:
+    failed = []
+    async with serve_api() as api:
+        for route in route_names():
+            row = RIGHTS[route]
+            if row.needs in ("public", "callback") or not isinstance(row.body, dict):
+                continue
+            for body in _wrong_bodies(row.body):
+                reply = await _request(api, route, "admin", "zq-absent", body)
+                if reply.status >= 500 and reply.status != 503:
+                    failed.append((route, body, reply.text))
+    assert failed == []
+
+
+def _wrong_bodies(body: dict[str, Any]) -> Iterator[Any]:
+    yield from ({}, [], "text", 1)
+    for name in body:
+        yield {other: value for other, value in body.items() if other != name}
+        yield from ({**body, name: wrong} for wrong in _WRONG_VALUES)
 
 
 async def _check_route_without_a_resource(api: Api, route: str, row: Row) -> None:
@@ -98,17 +129,18 @@ def _comparable(reply: Reply, name: str) -> tuple[int, str]:
     return reply.status, re.sub(r'"(instance|path|timestamp)":"?[^",}]*"?', "", text)
 
 
-async def _request(api: Api, route: str, who: str | None, name: str) -> Reply:
+async def _request(api: Api, route: str, who: str | None, name: str, body: Any = None) -> Reply:
+    """Send the body of the row, or this one."""
     row = RIGHTS[route]
     method, _, path = route.partition(" ")
     parts = name.split("/")
     for number, found in enumerate(_PART.findall(path)):
         given = "android" if found == "agent" else parts[min(number, len(parts) - 1)]
         path = re.sub(r"\{" + found + r"(:path)?\}", given, path)
-    return await api.request(method, path + row.query, row.body, who=who)
+    return await api.request(method, path + row.query, row.body if body is None else body, who=who)
 
 
-async def _make(api: Api, subject: Subject) -> str:  # noqa: C901 - one case per kind of resource
+async def _make(api: Api, subject: Subject) -> str:  # noqa: C901, PLR0912 - one case per kind of resource
     """Create a resource of ada and return its name or id."""
     match subject:
         case "task" | "schedule":
@@ -129,8 +161,13 @@ async def _make(api: Api, subject: Subject) -> str:  # noqa: C901 - one case per
             await api.post("/v1/streams/zq-own/messages", {"messages": [{"text": "hello"}]})
             await api.put("/v1/streams/zq-own/cursors/zq-own", {"after": 0})
             return "zq-own"
+        case "chat_delivery":
+            return await _make_failed_delivery(api)
         case "destination":
             await api.put("/v1/destinations/zq-own", {"url": "json://example.org/hook"})
+            return "zq-own"
+        case "station":
+            await api.put("/v1/stations/zq-own", {"key": "k" * 40})
             return "zq-own"
         case "key" | "view":
             body = TASK if subject == "key" else {"query": "state:failed"}
@@ -141,6 +178,17 @@ async def _make(api: Api, subject: Subject) -> str:  # noqa: C901 - one case per
             return await _make_webhook(api, subject)
         case "operation":
             return await _make_operation(api)
+        case "plan":
+            await api.put("/v1/stations/api", {"key": "p" * 40})
+            made = await api.post("/plans/Add", PLAN)
+            return str(made.json["data"]["name"]).rpartition(":")[2]
+
+
+async def _make_failed_delivery(api: Api) -> str:
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    failed = as_failed(Delivery(make_id("dlv", now, os.urandom(10)), "ada", "web:1", "hello", now), now, "no")
+    await api.service.store.write_records([RecordWrite(delivery_record(failed))])
+    return failed.id
 
 
 async def _make_operation(api: Api) -> str:

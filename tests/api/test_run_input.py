@@ -6,7 +6,7 @@ from typing import Any
 
 from horae.model.run import RunState
 from horae.testing.factories import HOUR, NOON, a_new_task, a_task, an_ended_run
-from horae.wire.run_inputs import make_input
+from horae.wire.tasks.run_inputs import make_input
 from tests.api.api_server import Api, serve_api
 
 

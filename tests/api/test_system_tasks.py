@@ -33,6 +33,7 @@ async def test_lists_leave_system_tasks_out_unless_asked_for() -> None:
             assert {each["data"]["task_id"] for each in await _listed(api, "/v1/events", who)} == {own["id"]}
             assert {each["data"]["task_id"] for each in await _listed(api, "/v1/events?system=true", who)} == {system}
             assert await _listed(api, "/v1/runs?system=true", who) == []
+            assert await _listed(api, "/v1/failures?system=true", who) == []
             overview = (await api.get("/v1/overview?system=true", who=who)).json
             assert overview["tasks"]["active"] == 1
         assert await _listed(api, "/v1/tasks?system=true", "bob") == []

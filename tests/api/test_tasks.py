@@ -340,6 +340,27 @@ async def test_task_with_several_schedules_is_created_previewed_edited_and_refus
         assert bulk.json["errors"][0]["pointer"] == "/tasks/1/when/1"
 
 
+async def test_unknown_zone_is_refused_where_it_was_given() -> None:
+    async with serve_api() as api:
+        made = (await api.post("/v1/tasks", TASK)).json
+        daily = {**TASK, "when": "every day at 9:00"}
+        beside = await api.post("/v1/tasks", {**daily, "zone": "Mars/Base"})
+        inside = await api.post("/v1/tasks", {**daily, "when": "every day at 9:00 Europe/Berlln"})
+        canonical = await api.post(
+            "/v1/tasks", {**daily, "when": {"kind": "cron", "expression": "0 9 * * *", "zone": "Mars"}}
+        )
+        bulk = await api.post("/v1/tasks/bulk", {"tasks": [TASK, {**daily, "zone": "Mars/Base"}]})
+        edited = await api.request("PATCH", f"/v1/tasks/{made['id']}", {"zone": "Mars/Base"})
+        for refused, pointer in (
+            (beside, "/zone"),
+            (inside, "/when"),
+            (canonical, "/when"),
+            (bulk, "/tasks/1/zone"),
+            (edited, "/zone"),
+        ):
+            assert (refused.code, refused.json["errors"][0]["pointer"]) == ("unknown_zone", pointer), refused.json
+
+
 async def test_past_of_a_task_is_for_admins_and_checked_by_field() -> None:
     async with serve_api() as api:
         past = {"created": "2026-01-01T00:00:00Z", "counted": 3, "last_end": "2026-01-02T00:00:00+01:00"}

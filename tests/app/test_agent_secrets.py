@@ -14,7 +14,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.model.run import Run, RunState
 from horae.service.accounts.approval_policy import digest_of
 from horae.service.tasks.task_request import TaskRequest
-from horae.wire.targets import target_from_shorthand
+from horae.wire.tasks.targets import target_from_shorthand
 
 
 @pytest.mark.parametrize("place", ["headers", "body", "payload"])

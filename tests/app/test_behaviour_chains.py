@@ -12,8 +12,12 @@ from horae import Context, Fail, Horae, InvalidTask, after
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.trace_context import trace_id
 from horae.model.limits import PREVIOUS_BYTES
+from horae.service.tasks import task_chain
+from horae.service.tasks.task_chain import build_tree, roots_of
 from horae.testing import TimeTravel
 from horae.wire.runs import chain_json, read_run_chain
+from horae.wire.tasks.facts import read_facts, read_task_chain
+from horae.wire.tasks.task import task_json
 from tests.app.behaviour_scenarios import NOON, render_ledger
 
 
@@ -113,6 +117,48 @@ def test_retry_from_a_failed_link_runs_the_rest_of_the_chain() -> None:
         time.run(app.service.runs.retry(app.who, failed.id))
         time.travel("1m")
         assert [name for name, _ in seen] == ["report"]
+
+
+def test_handles_give_the_chain_of_a_task_and_of_a_run() -> None:
+    app, _ = chain(fails="audit")
+    with TimeTravel(app, NOON, zone="UTC") as time:
+        time.travel("1h1m")
+        task = time.run(app.get("audit"))
+        found = time.run(task.chain())
+        assert [each.task.name for each in found.tasks] == ["backup", "audit", "publish"]
+        assert read_task_chain({"tasks": [task_json(each) for each in found.tasks], "cut": False}).tasks == tuple(
+            read_facts(task_json(each)) for each in found.tasks
+        )
+        (run,) = time.runs(task)
+        links = time.run(time.run(app.get_run(run.id)).chain()).links
+        assert {link.name: link.state for link in links} == {
+            "backup": "succeeded",
+            "report": "succeeded",
+            "audit": "failed",
+            "alarm": "skipped",
+            "publish": "skipped",
+        }
+
+
+def test_tree_of_a_chain_expands_a_join_once_and_counts_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, _ = chain()
+    with TimeTravel(app, NOON, zone="UTC") as time:
+        task = time.run(app.get("backup"))
+        whole = time.run(task.chain())
+        assert [each.task.name for each in roots_of(whole)] == ["backup"]
+        tree = build_tree(whole, task.id)
+        below = {each.facts.task.name: each for each in tree.successors}
+        assert {name: node.on for name, node in below.items()} == {
+            "report": "succeeded",
+            "audit": "succeeded",
+            "alarm": "failed",
+        }
+        joins = [each for node in below.values() for each in node.successors]
+        assert [(each.facts.task.name, each.mode) for each in joins] == [("publish", "all")] * 2
+        assert sorted(each.is_repeated for each in joins) == [False, True]
+        monkeypatch.setattr(task_chain, "MAX_CHAIN_TASKS", 2)
+        part = time.run(task.chain())
+        assert (len(part.tasks), part.cut) == (2, True)
 
 
 def test_long_results_are_cut_with_a_mark() -> None:

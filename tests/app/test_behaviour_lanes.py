@@ -37,21 +37,22 @@ def test_owners_take_turns_in_a_full_lane() -> None:
         assert [started_at(time, tasks[name]) for name in ("a2", "b1", "a1")] == ["13:10", "13:20", "13:30"]
 
 
+async def listen(ctx: Context) -> str:
+    ctx.idle()
+    for _ in range(100_000):
+        if ctx.yield_requested:
+            break
+        await asyncio.sleep(1)  # noqa: TID251 - virtual time passes where a function sleeps
+    return str(ctx.yield_reason)
+
+
+async def report() -> None: ...
+
+
 def test_idle_run_is_asked_to_yield_its_slot() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(lane="desk", timeout="1d")
-    async def listen(ctx: Context) -> str:
-        ctx.idle()
-        for _ in range(100_000):
-            if ctx.yield_requested:
-                break
-            await asyncio.sleep(1)  # noqa: TID251 - virtual time passes where a function sleeps
-        return str(ctx.yield_reason)
-
-    @app.task(lane="desk")
-    async def report() -> None: ...
-
+    app.task(name="listen", lane="desk", timeout="1d")(listen)
+    app.task(name="report", lane="desk")(report)
     with TimeTravel(app, NOON, zone="UTC") as time:
         listener = time.run(app.schedule("listen", "now", owner="ada"))
         own = time.run(app.schedule("report", "in 10m", owner="ada", name="own"))

@@ -9,7 +9,7 @@ import pytest
 
 from horae import Horae
 from horae.errors import InvalidTask
-from horae.service.tasks.functions import KnownFunction
+from horae.service.tasks.functions.functions import KnownFunction
 from tests.app.declared_functions import declaring_app, register
 
 

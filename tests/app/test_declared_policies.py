@@ -25,9 +25,9 @@ from horae.model.policy import (
     RetryPolicy,
 )
 from horae.service.events.message_client import MessageClient
-from horae.service.tasks.function_records import options_json, read_options
+from horae.service.tasks.functions.records import options_json, read_options
 from horae.service.tasks.task_request import Options, apply_options, explicit_options
-from horae.wire.policies import policies_json
+from horae.wire.tasks.policies import policies_json
 from tests.api.api_server import serve_api
 from tests.cli.command_line import Cli
 from tests.unit.notifiers.recording_notifier import RecordingNotifier

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -109,8 +108,8 @@ async def restart_beside_another_app(path: Path) -> dict[str, tuple[TaskState, P
             return await states(other)
 
 
-def test_removed_declaration_is_paused_while_another_app_runs(tmp_path: Path) -> None:
-    found = asyncio.run(restart_beside_another_app(tmp_path))
+async def test_removed_declaration_is_paused_while_another_app_runs(tmp_path: Path) -> None:
+    found = await restart_beside_another_app(tmp_path)
     assert found["b"] == (TaskState.PAUSED, PauseCause.ORPHANED)
     assert found["a"] == found["other.report"] == (TaskState.ACTIVE, None)
 
@@ -122,8 +121,8 @@ async def restart_beside_an_older_version(path: Path) -> list[dict[str, tuple[Ta
         return [during, await states(newer)]
 
 
-def test_declaration_of_an_older_running_node_is_paused_by_a_later_start(tmp_path: Path) -> None:
-    during, after = asyncio.run(restart_beside_an_older_version(tmp_path))
+async def test_declaration_of_an_older_running_node_is_paused_by_a_later_start(tmp_path: Path) -> None:
+    during, after = await restart_beside_an_older_version(tmp_path)
     assert during["b"] == (TaskState.ACTIVE, None)
     assert after["b"] == (TaskState.PAUSED, PauseCause.ORPHANED)
 
@@ -142,8 +141,8 @@ async def advisories_of_a_removed_function(path: Path) -> tuple[Advisory | None,
     return gone, back
 
 
-def test_removed_function_gets_no_spelling_suggestion(tmp_path: Path) -> None:
-    gone, back = asyncio.run(advisories_of_a_removed_function(tmp_path))
+async def test_removed_function_gets_no_spelling_suggestion(tmp_path: Path) -> None:
+    gone, back = await advisories_of_a_removed_function(tmp_path)
     assert gone is not None
     assert gone.code == "function_removed"
     assert "shop.pay" not in gone.in_language("en") + gone.in_language("zh")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from horae import Horae
-from horae.app.gc_tuning import InterpreterTuning
+from horae.app.garbage_collection import InterpreterTuning
 from horae.app.horae import Item
 from horae.errors import InvalidSchedule
 

@@ -9,7 +9,7 @@ import pytest
 
 from horae import Horae, InvalidTask
 from horae.model.accounts.principal import LOCAL
-from horae.model.placeholders import TemplateTask
+from horae.model.inputs.placeholders import TemplateTask
 from horae.model.task import Target
 from horae.service.tasks.edits import Edits
 from horae.testing import TimeTravel

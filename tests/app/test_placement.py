@@ -11,11 +11,11 @@ import pytest
 from horae import Horae, after
 from horae.engine.settings import EngineSettings
 from horae.errors import InvalidTask
-from horae.lifecycle.explain import Verdict
-from horae.model.node_labels import parse_node_labels
+from horae.lifecycle.explain.explanation import Verdict
+from horae.model.lanes.node_labels import parse_node_labels
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
-from horae.wire.tasks import task_json
+from horae.wire.tasks.task import task_json
 
 TIMEOUT_SECONDS = 60
 

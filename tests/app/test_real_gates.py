@@ -18,7 +18,7 @@ from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.service.accounts.approval_policy import STRICT_POLICY, ApprovalPolicy, digest_of
 from horae.service.tasks.task_request import Options, TaskRequest
-from horae.wire.targets import target_from_shorthand
+from horae.wire.tasks.targets import target_from_shorthand
 
 SHELL = {"command": {"allow": ["sh"]}}
 LOOPBACK = {"http": {"allow_networks": ["127.0.0.0/8"]}}

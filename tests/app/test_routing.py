@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from horae import Horae
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.run import RunState
 
 TIMEOUT_SECONDS = 120

@@ -12,8 +12,8 @@ import pytest
 
 from horae import Horae, InvalidTask
 from horae.app.handles import TaskHandle
+from horae.model.inputs.run_input import RunInput
 from horae.model.run import Run
-from horae.model.run_input import RunInput
 from horae.testing import TimeTravel
 
 PAYLOAD = {"city": "Rome", "unit": "C"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from horae import Conflict, Horae, InvalidSchedule, InvalidTask, NotFound
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.policy import RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import Origin, RunState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from horae import Conflict, InvalidTask, NotFound
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.testing.factories import HOUR, MINUTE, NOON

@@ -44,6 +44,8 @@ class FeishuService(LoopbackService):
         self.sent: list[tuple[str, str]] = []
         self.by_uuid: dict[str, str] = {}
         self.before_limit: int | None = None
+        self.limit_answer = 429, 99991400
+        """Status and code beyond the limit; some older calls answer 400, and the limit of a chat has a code of its own."""
         self.reset_after = 0
         self.lost_answers = 0
         self._numbers = count(1)
@@ -106,7 +108,7 @@ class FeishuService(LoopbackService):
         if self.before_limit is not None:
             if self.before_limit == 0:
                 headers = {"x-ogw-ratelimit-limit": "50", "x-ogw-ratelimit-reset": str(self.reset_after)}
-                return _error(400, 99991400, "request trigger frequency limit", headers)
+                return _error(*self.limit_answer, "request trigger frequency limit", headers)
             self.before_limit -= 1
         message_id = self.by_uuid.get(body.get("uuid", ""))
         if message_id is None:

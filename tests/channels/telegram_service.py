@@ -60,9 +60,15 @@ class TelegramService(LoopbackService):
         self._next_message = 10
         self._arrived = asyncio.Event()
         self._poll: asyncio.Event | None = None
+        self._changed = asyncio.Event()
 
     def routes(self) -> list[web.RouteDef]:
         return [web.route("*", r"/bot{token:[^/]*}/{method}", self._serve)]
+
+    async def changed(self) -> None:
+        """Wait for the next text that the channel sends."""
+        self._changed.clear()
+        await self._changed.wait()
 
     def add_update(self, kind: str, message: dict[str, Any]) -> int:
         self._next_update += 1
@@ -164,6 +170,7 @@ class TelegramService(LoopbackService):
                 raise ApiError(429, f"Too Many Requests: retry after {self.retry_after}", retry_after=self.retry_after)
             self.before_limit -= 1
         self.sent.append((chat, text.strip()))
+        self._changed.set()
         self._next_message += 1
         return {
             "message_id": self._next_message,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -174,3 +175,14 @@ async def test_text_of_the_largest_size_is_accepted(service: FeishuChats) -> Non
         await channel.send(service.chat, '"' * (channel.limit.most // 4))
         await channel.send(service.chat, "好" * (channel.limit.most // 3))
     assert [len(text) for text in await service.sent_texts()] == [35_000, 46_666]
+
+
+@pytest.mark.parametrize(("status", "code"), [(429, 99991400), (400, 99991400), (400, 230020)])
+async def test_limit_delays_a_text_by_the_time_of_the_service(service: FeishuChats, status: int, code: int) -> None:
+    async with connected(service, RecordingListener()):
+        service.server.limit_answer = status, code
+        service.limit_rate(9)
+        with pytest.raises(DeliveryDelayed) as delayed:
+            await service.channel.send(service.chat, "hello", key="1")
+        assert delayed.value.after == timedelta(seconds=9)
+        assert not delayed.value.is_uncertain

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from horae.agents.channels.webhook import MAX_BODY_BYTES
-from horae.ports.channel import DeliveryReceipt, DeliveryRefused, ReceiptState
+from horae.ports.channel import DeliveryDelayed, DeliveryReceipt, DeliveryRefused, ReceiptState
 from horae.testing.contracts.channels import ChannelContract, RecordingListener
 from horae.testing.contracts.channels.harness import connected
 from tests.channels.asgi_call import call_webhook
@@ -194,3 +194,13 @@ async def test_odd_length_of_a_body_does_no_harm(service: WhatsAppChats, length:
     async with connected(service, RecordingListener()):
         answer = await call_webhook(service.channel, "POST", b"{}", headers={"Content-Length": length} | sign(b"{}"))
     assert answer.status in {200, 413}
+
+
+@pytest.mark.parametrize(("status", "code"), [(429, 130429), (400, 130429), (400, 131056), (400, 80007)])
+async def test_limits_are_known_by_their_codes(service: WhatsAppChats, status: int, code: int) -> None:
+    async with connected(service, RecordingListener()):
+        service.server.limit_answer = status, code
+        service.limit_rate(9)
+        with pytest.raises(DeliveryDelayed) as delayed:
+            await service.channel.send(service.chat, "hello", key="1")
+        assert not delayed.value.is_uncertain

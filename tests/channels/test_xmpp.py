@@ -123,6 +123,46 @@ async def test_room_whose_nick_is_taken_is_joined_when_it_is_free(service: XmppC
     assert (await service.sent_texts())[-1] == "here I am"
 
 
+async def test_sender_is_the_address_of_the_occupant_where_the_room_shows_it(service: XmppChats) -> None:
+    """Anyone may take a nick: another person who has taken that of Ann is not Ann, live and in the archive."""
+    await service.ann.show_addresses()
+    before = service.clock.now()
+    listener = RecordingListener()
+    async with connected(service, listener):
+        await service.write("live")
+        assert (await listener.next()).sender == service.ann.jid
+        await service.ann.disconnect()
+        other = Person(service.server, f"other{service.account}", service.chat, service.person)
+        await other.connect()
+        forged = Element("{http://jabber.org/protocol/muc#user}x")
+        SubElement(forged, "{http://jabber.org/protocol/muc#user}item", {"jid": service.ann.jid})
+        await other.write("not Ann", to=service.chat, kind="groupchat", add=forged)
+        message = await listener.next()
+        assert (message.sender, message.sender_name) == (other.jid, service.person)
+        await other.write("another", to=service.chat, kind="groupchat")
+        assert (await listener.next()).sender == other.jid
+    archive = RecordingListener()
+    async with connected(service, archive, since=before):
+        found = [await archive.next() for _ in range(3)]
+    await other.disconnect()
+    # The archive keeps the forged address beside the true one: neither is believed.
+    senders = [service.ann.jid, f"{service.chat}/{service.person}", other.jid]
+    assert [each.sender for each in found] == senders
+
+
+async def test_address_in_a_message_of_a_room_that_hides_addresses_is_not_believed(service: XmppChats) -> None:
+    before = service.clock.now()
+    forged = Element("{http://jabber.org/protocol/muc#user}x")
+    SubElement(forged, "{http://jabber.org/protocol/muc#user}item", {"jid": "boss@example.org"})
+    await service.ann.write("hello", to=service.chat, kind="groupchat", add=forged)
+    listener = RecordingListener()
+    async with connected(service, listener, since=before):
+        archived = await listener.next()
+        await service.ann.write("again", to=service.chat, kind="groupchat", add=forged)
+        live = await listener.next()
+    assert {archived.sender, live.sender} == {f"{service.chat}/{service.person}"}
+
+
 async def test_own_texts_in_the_archive_are_not_reported(service: XmppChats) -> None:
     before = service.clock.now()
     async with connected(service, RecordingListener()) as channel:

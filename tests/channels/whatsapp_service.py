@@ -38,6 +38,8 @@ class WhatsAppService(LoopbackService):
         self.sent: list[tuple[str, str]] = []
         self.marks: list[dict[str, Any]] = []
         self.before_limit: int | None = None
+        self.limit_answer = 429, 130429
+        """Status and code beyond a limit; that of one recipient (a text every six seconds) has a code of its own."""
         self._numbers = count(1)
 
     def routes(self) -> list[web.RouteDef]:
@@ -83,7 +85,7 @@ class WhatsAppService(LoopbackService):
             return _error(400, 131047, "Message failed to send because more than 24 hours have passed")
         if self.before_limit is not None:
             if self.before_limit == 0:
-                return _error(429, 130429, "Message failed to send because there were too many messages")
+                return _error(*self.limit_answer, "Message failed to send because there were too many messages")
             self.before_limit -= 1
         self.sent.append((body["to"], text))
         contacts = [{"input": PERSON, "wa_id": PERSON}]

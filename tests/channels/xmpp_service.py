@@ -52,6 +52,14 @@ class Person:
         client.send_presence()
         await client.plugin["xep_0045"].join_muc_wait(JID(self._room), self._nick, maxstanzas=0, timeout=PATIENCE)
 
+    async def show_addresses(self) -> None:
+        """Make the room, which this person owns, one that shows the addresses of its occupants to all."""
+        rooms: Any = self.client.plugin["xep_0045"]
+        form = await rooms.get_room_config(JID(self._room))
+        form["type"] = "submit"
+        form.set_values({"muc#roomconfig_whois": "anyone"})
+        await rooms.set_room_config(JID(self._room), form)
+
     async def disconnect(self) -> None:
         client, self._client = self._client, None
         if client is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli.output.formatting import next_times
+from horae.cli.output.formats import next_times
 from horae.cli.output.line_breaks import wrap_cell
 from horae.cli.output.styled_text import cell_text, display_width
 from horae.cli.output.table import Fit, is_table, render_table

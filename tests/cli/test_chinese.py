@@ -16,7 +16,7 @@ from horae.cli.command_table import COMMANDS
 from horae.cli.commands.operate.overview import outcome_count
 from horae.cli.main import app
 from horae.cli.messages.help_language import help_in_chinese
-from horae.cli.output.formatting import duration_message, exact_duration, state_of_run
+from horae.cli.output.formats import duration_message, exact_duration, state_of_run
 from horae.cli.output.printer import Printer
 from horae.message import Message
 from horae.model.reason import Reason, describe_reason, reason_phrase
@@ -57,7 +57,7 @@ def every_help_text() -> list[tuple[str, str]]:
 def every_sentence() -> Iterator[tuple[str, str]]:
     """Chinese text of every message catalogue."""
     for module in pkgutil.walk_packages(horae.__path__, "horae."):
-        if not re.search(r"(words|refusals|commands|topics)$", module.name):
+        if not re.search(r"(messages|refusals|commands|topics)\b", module.name):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             for text in chinese_in(value):

@@ -53,7 +53,7 @@ def test_foreign_error_stays_as_it_was_raised(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        (("agent", "stop"), "缺少参数 'AGENT'。"),
+        (("agent", "show"), "缺少参数 'AGENT'。"),
         (("add",), "缺少参数 'WHEN'。"),
         (("ls", "--jsn"), "没有选项 --jsn。相近的选项：--json"),
         (("ls", "--xyzzy"), "没有选项 --xyzzy。"),
@@ -74,7 +74,7 @@ def test_usage_error_is_in_chinese(cli: Cli, arguments: tuple[str, ...], shown: 
 
 
 def test_usage_error_as_json_is_in_chinese(cli: Cli) -> None:
-    assert cli("agent", "stop", "--json", LANG="zh_CN.UTF-8").problem["detail"] == "缺少参数 'AGENT'。"
+    assert cli("agent", "show", "--json", LANG="zh_CN.UTF-8").problem["detail"] == "缺少参数 'AGENT'。"
 
 
 def test_invalid_choice_in_english_has_no_prefix_of_the_validation(cli: Cli) -> None:

@@ -1,8 +1,7 @@
-"""Allowed programs of command targets, and target kinds without a runner: refused at creation with the fix."""
+"""Allowed programs of command targets: refused at creation with the fix; and prompts for agents."""
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 import pytest
 
 from horae import Horae
-from horae.errors import InvalidTask
+from horae.errors import NotAllowed
 from tests.cli.command_line import Cli
 from tests.cli.node_process import running_node
 from tests.cli.remote.server import RemoteCli
 
-AGENT = {"kind": "agent", "prompt": "look"}
+AGENT = {"kind": "agent", "group": "family"}
 
 
 def follow(cli: Cli, hint: str, way: str) -> dict[str, str]:
@@ -81,25 +80,11 @@ async def schedule_with_the_library(store: str) -> None:
         await app.schedule(AGENT, "every day at 9am", {"prompt": "look"}, name="look")
 
 
-async def test_kind_without_runner_is_refused_by_the_library(tmp_path: Path) -> None:
-    with pytest.raises(InvalidTask) as refused:
+async def test_a_prompt_for_an_agent_of_another_owner_is_refused_by_the_library(tmp_path: Path) -> None:
+    with pytest.raises(NotAllowed) as refused:
         await schedule_with_the_library(f"sqlite:///{tmp_path}/h.db")
-    assert refused.value.code == "target_not_carried"
-    assert "horae.targets" in refused.value.hint
-
-
-@pytest.mark.parametrize("place", ["file", "server"])
-def test_kind_without_runner_is_refused_by_a_tasks_file(tmp_path: Path, place: str) -> None:
-    served = RemoteCli(tmp_path)
-    document = {"tasks": [{"name": "look", "when": "every day at 9am", "target": AGENT}]}
-    (tmp_path / "tasks.json").write_text(json.dumps(document), encoding="utf-8")
-    try:
-        command: Any = served if place == "server" else served.on_store
-        refused = command("apply", "-f", "tasks.json", "--yes", "--json")
-    finally:
-        served.stop()
-    assert refused.problem["code"] == "target_not_carried"
-    assert "agent" in refused.problem["detail"]
+    assert refused.value.code == "agent_owner"
+    assert "group:family" in refused.value.hint
 
 
 def a_nanoclaw_file(folder: Path) -> Path:
@@ -116,7 +101,7 @@ def a_nanoclaw_file(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["file", "server"])
-def test_import_of_a_kind_without_runner_is_paused_with_a_note(tmp_path: Path, place: str) -> None:
+def test_an_imported_prompt_for_an_agent_is_active(tmp_path: Path, place: str) -> None:
     served = RemoteCli(tmp_path)
     path = str(a_nanoclaw_file(tmp_path))
     try:
@@ -124,39 +109,14 @@ def test_import_of_a_kind_without_runner_is_paused_with_a_note(tmp_path: Path, p
         tried = command("import", path, "--dry-run", "--json")
         taken = command("import", path, "--json")
         again = command("import", path, "--json")
-        listed = command("ls", "--json", "--all")
+        listed = command("ls", "--json", "--all", "--kind", "agent")
     finally:
         served.stop()
     assert taken.code == 0, taken.err
     for each in (tried, taken):
-        assert [task["paused"] for task in each.json["tasks"]] == [True]
-        assert any("taken over as paused" in note["note"] for note in each.json["notes"])
+        assert [task["paused"] for task in each.json["tasks"]] == [False]
     assert (taken.json["new"], again.json["same"]) == (1, 1)
     ids = [task["id"] for task in listed.json]
     assert [[task["id"] for task in each.json["tasks"]] for each in (tried, taken, again)] == [[None], ids, ids]
-    assert [task["state"] for task in listed.json] == ["paused"]
-
-
-@pytest.mark.parametrize("place", ["file", "server"])
-def test_kind_without_runner_is_neither_resumed_nor_run(tmp_path: Path, place: str) -> None:
-    served = RemoteCli(tmp_path)
-    path = str(a_nanoclaw_file(tmp_path))
-    deeds = (
-        ("resume",),
-        ("run",),
-        ("pause", "--until", "tomorrow at 9am"),
-        ("backfill", "--from", "yesterday", "--to", "yesterday"),
-    )
-    try:
-        command: Any = served if place == "server" else served.on_store
-        command("import", path, "--json")
-        (task,) = command("ls", "--json", "--all").json
-        refused = {deed[0]: command(deed[0], task["id"], *deed[1:], "--json") for deed in deeds}
-        after = command("show", task["id"], "--json").json["task"]
-        removed = command("rm", task["id"], "--yes")
-    finally:
-        served.stop()
-    for deed, result in refused.items():
-        assert (result.code, result.problem["code"]) == (6, "target_not_carried"), deed
-    assert after["state"] == "paused"
-    assert removed.code == 0
+    assert [task["state"] for task in listed.json] == ["active"]
+    assert [[task["lane"], *task["policies"]["lanes"]] for task in listed.json] == [["group:main", "agents"]]

@@ -174,8 +174,15 @@ def test_one_command_of_each_family_in_a_process(cli: Cli) -> None:
     assert cli.interpreter("rm", "tock").code == 2
 
 
-@pytest.mark.parametrize("url", ["redis://andy:hunter2@host:6379/0", "nonsense:andy:hunter2@host", "x://h@unter2@host"])
-def test_password_in_an_address_is_never_shown(cli: Cli, url: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://andy:hunter2@127.0.0.1:1/0", "redis://127.0.0.1:1/0"),
+        ("nonsense:andy:hunter2@host", "***@host"),
+        ("x://h@unter2@host", "***@host"),
+    ],
+)
+def test_password_in_an_address_is_never_shown(cli: Cli, url: str, shown: str) -> None:
     for command in (["ls"], ["add", "every 1h", "--say", "x"], ["doctor"], ["up"], ["why", "x"]):
         for shape in ([], ["--json"]):
             done = (
@@ -185,4 +192,4 @@ def test_password_in_an_address_is_never_shown(cli: Cli, url: str) -> None:
             )
             assert done.code != 0, command
             assert "unter2" not in done.out + done.err, command
-    assert "***@host" in cli("ls", "--store", url).err
+    assert shown in cli("ls", "--store", url).err

@@ -65,6 +65,9 @@ def test_gate_is_checked_without_a_run_of_the_target(cli: Cli) -> None:
     assert (shown["state"], shown["reason"], shown["result"]["run"]) == ("skipped", "gate_checked", True)
     assert cli("run", "mail", "--gate-only", "--quiet").out.startswith("run_")
     assert "check of the gate" in cli("why", "mail").out
+    checked = cli("show", shown["id"]).out
+    assert "Gate   邮件" in checked
+    assert "Error" not in checked
 
 
 @pytest.mark.usefixtures("node")

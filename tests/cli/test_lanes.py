@@ -68,3 +68,15 @@ def test_why_explains_the_wait_in_a_lane(cli: Cli, run: Run) -> None:
     assert "its lane 'press' is full" in shown
     assert "One entry is ahead of it. When a slot becomes free is not known" in shown
     assert "它前面有 1 个" in cli("why", "b1", "--lang", "zh").out
+
+
+def test_repeated_lane_option_names_several_lanes(cli: Cli) -> None:
+    task = cli("add", "every 1h", "--say", "x", "--name", "x", "--lane", "a", "--lane", "b", "--lanes", "c,d", "--json")
+    assert task.code == 0, task.err
+    shown = cli("show", "x", "--json").json["task"]
+    assert (shown["lane"], shown["policies"]["lanes"]) == ("a", ["b", "c", "d"])
+    many = [word for name in "abcdefghi" for word in ("--lane", name)]
+    assert "too_many_task_lanes" in cli("add", "every 1h", "--say", "x", *many, "--json").err
+    assert cli("edit", "x", "--lane", "e", "--lane", "f").code == 0
+    shown = cli("show", "x", "--json").json["task"]
+    assert (shown["lane"], shown["policies"]["lanes"]) == ("e", ["f"])

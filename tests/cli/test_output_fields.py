@@ -59,7 +59,10 @@ def test_known_fields_are_those_of_the_schema(name: str) -> None:
 @pytest.mark.parametrize("place", ["store", "server"])
 def test_an_unknown_field_is_refused_before_anything_is_opened(cli: Cli, words: tuple[str, ...], place: str) -> None:
     arguments = [*words, *required_words(COMMANDS[words]), "--fields", "nonsense"]
-    only_here = place == "server" and words[-1] in ("up", "worker", "move", "install", "uninstall", "rotate")
+    only_here = place == "server" and (
+        words in (("station", "key"), ("station", "run"))
+        or words[-1] in ("up", "worker", "move", "install", "uninstall", "rotate")
+    )
     if words == ("export",):
         arguments += ["--out", "file"]
     elif place == "server" and not only_here:

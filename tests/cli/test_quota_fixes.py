@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.testing.factories import HOUR
-from horae.wire.fixes import fixes_for
+from horae.wire.tasks.fixes import fixes_for
 from tests.cli.command_line import Cli
 from tests.cli.remote.server import without_store
 from tests.unit.service.service_harness import ServiceHarness, open_harness

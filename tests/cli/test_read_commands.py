@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
+from horae.model.lanes.lane import MAX_LANE_LIMIT
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from tests.cli.command_line import Cli
@@ -288,6 +289,14 @@ def test_lanes_and_their_limits(cli: Cli) -> None:
     assert cli("lane", "gpu", "--quiet").out == ""
     assert cli("lane", "gpu", "1000001").code == 6
     assert "at most 4 runs of gpu" in cli("lane", "gpu", "4").out
+
+
+def test_lane_without_limit_and_rate_says_that_there_is_no_limit(cli: Cli) -> None:
+    cli("lane", "api", "--rate", "100/1s")
+    assert cli("lane", "api", "--no-rate").out == "✓ api has no limit\n"
+    assert cli("lane", "api", "--no-rate", LC_MESSAGES="zh_CN.UTF-8").out == "✓ api 没有上限\n"
+    assert cli("lane", "api", str(MAX_LANE_LIMIT)).out == "✓ api has no limit\n"
+    assert cli("lane", "api", "5").out == "✓ at most 5 runs of api at once\n"
 
 
 def test_rate_of_a_lane(cli: Cli) -> None:

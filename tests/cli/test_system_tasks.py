@@ -40,6 +40,9 @@ def test_system_tasks_are_listed_when_asked_for(cli: Cli) -> None:
     assert cli("ls", "--system", "--owner", "bob", "--json").json == []
     assert "1 of 1" in cli("ls", "--system").err
     assert cli("runs", "--system", "--json").json == []
+    assert {each["task_id"] for each in cli("next", "--all", "--system", "--until", "in 3d", "--json").json} == {system}
+    assert cli("next", "every 5m", "--system", "--json").problem["code"] == "system_without_all"
+    assert cli("failures", "--system", "--json").json == []
     assert cli("run", "own").code == 0
     assert cli("show", system, "--json").json["task"]["id"] == system
     assert cli("why", system).code == 0

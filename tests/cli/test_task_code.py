@@ -18,8 +18,8 @@ from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
-from horae.wire.task_code import cli_command, http_request, mcp_call, python_program
-from horae.wire.tasks import definition_json, read_task
+from horae.wire.tasks.code import cli_command, http_request, mcp_call, python_program
+from horae.wire.tasks.task import definition_json, read_task
 from tests.api.api_server import serve_api
 from tests.cli.command_line import Cli, patched_process
 from tests.mcp.tool_client import PERSON, tools_for

@@ -15,7 +15,7 @@ import pytest
 from horae import Horae
 from horae.cli.output.event_lines import EventFollower
 from horae.cli.output.printer import Printer
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 from tests.cli.command_line import Cli
 from tests.cli.histories import FixedClock, hour_before, write_failure_history
 

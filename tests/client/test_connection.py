@@ -19,7 +19,7 @@ from horae.model.accounts.principal import LOCAL
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.wire.problems import ERROR_MAPPINGS, problem_json
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 from tests.cli.remote.server import RunningServer, Server
 from tests.client.lossy_proxy import LossyProxy
 

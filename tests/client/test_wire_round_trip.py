@@ -13,10 +13,10 @@ from horae.choices import Language
 from horae.model.change import Facts
 from horae.model.entry import Entry, EntryKind, EntryState, slot_for
 from horae.model.events.event import EventKind, NumberedEvent
-from horae.model.lane import LaneUse
+from horae.model.lanes.lane import LaneUse
+from horae.model.lanes.rate import Rate
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, RetryPolicy
-from horae.model.rate import Rate
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Origin, Run, RunState, Span
 from horae.model.task import Pause, PauseCause, Task, TaskPast, TaskState, TaskStatus
@@ -36,9 +36,9 @@ from horae.wire.overview import (
     read_overview,
 )
 from horae.wire.runs import line_json, read_line, read_run, run_json
-from horae.wire.task_facts import read_definition, read_facts
-from horae.wire.task_requests import edits_json, options_json, task_request_json
-from horae.wire.tasks import read_edits, read_task, task_json
+from horae.wire.tasks.facts import read_definition, read_facts
+from horae.wire.tasks.requests import edits_json, options_json, task_request_json
+from horae.wire.tasks.task import read_edits, read_task, task_json
 from tests.unit.service.service_harness import ROOT, ServiceHarness
 from tests.unit.wire.strategies import json_values, made, tasks, words
 

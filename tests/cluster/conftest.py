@@ -11,7 +11,7 @@ from tests.cluster.stores import STORES, DatabaseServer, StoreKind, new_testbed
 from tests.faults.fixtures import measured, workers
 from tests.faults.functions import FOLDER
 from tests.faults.testbed import Testbed
-from tests.servers.fixtures import mariadb_server, postgres_server
+from tests.servers.fixtures import mariadb_server, postgres_server, redis_server
 from tests.servers.ports import with_port
 from tests.servers.proxy import Proxy
 
@@ -21,6 +21,7 @@ __all__ = [
     "postgres_server",
     "proxied_url",
     "proxy",
+    "redis_server",
     "server",
     "store",
     "testbed",

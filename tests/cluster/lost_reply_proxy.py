@@ -1,7 +1,7 @@
 """Proxy that passes a COMMIT to the server and drops the reply: it is done, and the client sees an error (F16).
 
 A single statement that writes commits by itself. PostgreSQL receives the text of a prepared statement once and then
-only its name, so the proxy remembers the names of such statements.
+only its name, so the proxy remembers the names of such statements. Redis receives the digest of a script.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from asyncio import StreamReader, StreamWriter
 from typing import Any, Final, cast
 
+from horae.stores.redis.scripts import load_script
 from tests.servers.proxy import Proxy
 
 _COMMIT: Final = re.compile(rb"\bCOMMIT\b", re.IGNORECASE)
@@ -19,6 +20,11 @@ _PREPARED: Final = re.compile(rb"P.{4}(__asyncpg_stmt_\w+)\x00([^\x00]*)\x00", r
 _BOUND: Final = re.compile(rb"B.{4}\x00(__asyncpg_stmt_\w+)\x00", re.DOTALL)
 _WRITES_ALONE: Final = (b"SKIP LOCKED", b"INSERT INTO")
 """Text that only a statement contains that locks and writes at once."""
+_SCRIPTS: Final = ("commit", "renew")
+"""Scripts on Redis that commit. A lost reservation alone returns after seconds, and would be most of what is lost."""
+_DIGESTS: Final = re.compile(
+    b"EVALSHA\r\n\\$40\r\n(%b)" % b"|".join(load_script(each).digest.encode() for each in _SCRIPTS)
+)
 
 
 class LostReplyProxy(Proxy):
@@ -74,8 +80,10 @@ class _Client:
         for name, text in _PREPARED.findall(piece):
             if all(word in text for word in _WRITES_ALONE):
                 self._write_statements.add(name)
-        return _COMMIT.search(piece) is not None or any(
-            name in self._write_statements for name in _BOUND.findall(piece)
+        return (
+            _DIGESTS.search(piece) is not None
+            or _COMMIT.search(piece) is not None
+            or any(name in self._write_statements for name in _BOUND.findall(piece))
         )
 
     def write(self, piece: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from horae.clock import SystemClock
-from tests.cluster.stores import SERVERS, STORES
+from tests.cluster.stores import SERVERS, SQL_SERVERS, STORES
 from tests.faults.client import RUN_EVERY_INSTANT, TaskRequest, from_now
 from tests.faults.oracle import Due, Series
 from tests.faults.scenario import TIMEOUT, marks
@@ -24,6 +24,8 @@ LOCAL_NODE: Final[dict[str, Any]] = {"lease": LEASE}
 REMOTE_NODE: Final[dict[str, Any]] = {"lease": LEASE, "home": OTHER_MACHINE}
 
 ON_SERVERS: Final = pytest.mark.parametrize("store", SERVERS, indirect=True)
+ON_SQL_SERVERS: Final = pytest.mark.parametrize("store", SERVERS if SOAK else SQL_SERVERS, indirect=True)
+"""For what concerns open transactions and the checker. A soak run takes all servers."""
 ON_ONE_SERVER: Final = pytest.mark.parametrize("store", SERVERS if SOAK else SERVERS[:1], indirect=True)
 """For faults of a node: the store contract covers differences between servers. A soak run takes all servers."""
 ON_ONE_STORE: Final = pytest.mark.parametrize("store", STORES if SOAK else SERVERS[:1], indirect=True)

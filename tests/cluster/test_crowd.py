@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from tests.cluster.crowd import Crowd, peak_megabytes
-from tests.cluster.scenario import LOCAL_NODE, ON_SERVERS, effects, last_instant, once_per_instant, steady_series
+from tests.cluster.scenario import LOCAL_NODE, ON_SQL_SERVERS, effects, last_instant, once_per_instant, steady_series
 from tests.cluster.stores import StoreKind
 from tests.faults.client import add, from_now
 from tests.faults.processes import Workers
@@ -15,7 +15,7 @@ from tests.faults.store_snapshot import check_store, read_snapshot, wait_until_q
 from tests.faults.testbed import Testbed
 from tests.sizes import sized
 
-pytestmark = ON_SERVERS
+pytestmark = ON_SQL_SERVERS
 
 CROWD: Final = int(os.environ.get("HORAE_FAULTS_CROWD") or sized(10_000, soak=50_000))
 ADDED_A_SECOND: Final = 3_000

@@ -24,11 +24,18 @@ from tests.faults.store_snapshot import wait_until_quiet
 from tests.faults.testbed import Testbed, wait_until
 from tests.sizes import sized
 
-OUTAGES: Final = [("postgres", "killed"), ("mariadb", "frozen"), ("postgres", "frozen"), ("mariadb", "killed")]
+OUTAGES: Final = [
+    ("postgres", "killed"),
+    ("mariadb", "frozen"),
+    ("redis", "killed"),
+    ("postgres", "frozen"),
+    ("mariadb", "killed"),
+    ("redis", "frozen"),
+]
 """Each server and each outage once; a soak run takes all pairs."""
 
 
-@pytest.mark.parametrize(("store", "outage"), OUTAGES[: sized(2, soak=4)], indirect=["store"])
+@pytest.mark.parametrize(("store", "outage"), OUTAGES[: sized(3, soak=len(OUTAGES))], indirect=["store"])
 def test_f6_database_outage_repeats_nothing(
     testbed: Testbed, workers: Workers, server: DatabaseServer, measured: Measure, outage: str
 ) -> None:

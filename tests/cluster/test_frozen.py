@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.cluster.scenario import (
     ON_ONE_SERVER,
-    ON_SERVERS,
+    ON_SQL_SERVERS,
     effects,
     last_instant,
     once_per_instant,
@@ -36,7 +36,7 @@ def test_f11_run_of_a_frozen_node_is_stopped_after_takeover(
     on_a_file.test_f11_run_of_a_frozen_node_is_stopped_after_takeover(testbed, workers, measured, "apart")
 
 
-@ON_SERVERS
+@ON_SQL_SERVERS
 def test_f11_node_frozen_inside_a_transaction_blocks_no_peer(
     testbed: Testbed, workers: Workers, measured: Measure
 ) -> None:

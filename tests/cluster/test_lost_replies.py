@@ -15,14 +15,16 @@ from tests.cluster.scenario import LOCAL_NODE, ON_SERVERS, effects, last_instant
 from tests.cluster.stores import DatabaseServer
 from tests.faults.client import add, from_now
 from tests.faults.functions import register
-from tests.faults.processes import Workers
-from tests.faults.scenario import TIMEOUT, Measure, violations
-from tests.faults.store_snapshot import query, read_snapshot, wait_until_quiet
+from tests.faults.oracle import Due
+from tests.faults.processes import Worker, Workers
+from tests.faults.scenario import TIMEOUT, Measure, has_marks, marks, violations
+from tests.faults.store_snapshot import Row, read_entries, read_snapshot, read_tasks, wait_until_quiet
 from tests.faults.testbed import Testbed, wait_until
 
 pytestmark = ON_SERVERS
 
 ANSWERS: Final = 40
+MOST_SERIES: Final = 20
 
 
 @pytest.fixture
@@ -36,19 +38,31 @@ def test_f16_lost_commit_replies_repeat_nothing(
 ) -> None:
     """Drops replies to claims, settlements, renewals and other writes of a node, at random."""
     node = workers.ready(url=lost_reply_proxy.through(testbed.url), **LOCAL_NODE)
-    due = add(testbed, *(steady_series(8.0, every=0.4) for _ in range(4)))
-    wait_until(lambda: bool(effects(testbed)), TIMEOUT, "the first effect")
-    lost_reply_proxy.lose_replies(ANSWERS, spare_share=0.5)
-    wait_until_quiet(testbed, last_instant(*due), TIMEOUT)
-    assert lost_reply_proxy.lost == ANSWERS
-    released = [row for row in read_snapshot(testbed).rows if row.state == "lost"]
+    due: list[Due] = []
+    # Which commits are hit is by chance: another series, until both claims and settlements were.
+    while not (_released(testbed) and _settled_twice(node)):
+        assert len(due) < MOST_SERIES, "no claim, or no settlement, has lost its reply"
+        before = len(marks(testbed, "effect"))
+        due.extend(add(testbed, *(steady_series(8.0, every=0.4) for _ in range(4))))
+        wait_until(has_marks(testbed, "effect", before + 1), TIMEOUT, "the first effect")
+        lost_reply_proxy.lose_replies(ANSWERS, spare_share=0.5)
+        wait_until_quiet(testbed, last_instant(*due), TIMEOUT)
+    assert lost_reply_proxy.lost >= ANSWERS
+    released = _released(testbed)
     measured("F16 claims without a reply", len(released))
     assert violations(testbed, *due) == []
     assert effects(testbed) == once_per_instant(*due)
-    # Both were hit: unanswered claims were released, and recorded ends were settled a second time.
+    # Unanswered claims were released.
     assert {row.reason for row in released} == {"released"}
-    assert node.is_ready
-    assert any(line.startswith("stale ") for line in node.output)
+
+
+def _released(testbed: Testbed) -> list[Row]:
+    return [row for row in read_snapshot(testbed).rows if row.state == "lost"]
+
+
+def _settled_twice(node: Worker) -> bool:
+    """Whether an end that was recorded without a reply was settled a second time."""
+    return node.is_ready and any(line.startswith("stale ") for line in node.output)
 
 
 async def test_f16_add_by_key_is_repeated_after_a_lost_reply(
@@ -64,9 +78,9 @@ async def test_f16_add_by_key_is_repeated_after_a_lost_reply(
         with pytest.raises(StoreError):
             await app.schedule("note", later, **options)
         # The task was stored despite the error.
-        assert len(await asyncio.to_thread(query, testbed, "SELECT id FROM tasks")) == 2
+        assert len(await asyncio.to_thread(read_tasks, testbed)) == 2
         found = await app.schedule("note", later, **options)
     assert lost_reply_proxy.lost == 1
-    tasks = await asyncio.to_thread(query, testbed, "SELECT id FROM tasks")
-    assert sorted(task for (task,) in tasks) == sorted([before.id, found.id])
-    assert len(await asyncio.to_thread(query, testbed, "SELECT task FROM agenda")) == 2
+    tasks = await asyncio.to_thread(read_tasks, testbed)
+    assert sorted(task for task, _, _ in tasks) == sorted([before.id, found.id])
+    assert len(await asyncio.to_thread(read_entries, testbed)) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tests.cluster.injected_faults import InjectedFault, unprovoked
-from tests.cluster.scenario import LEASE, LOCAL_NODE, ON_SERVERS, last_instant, started
+from tests.cluster.scenario import LEASE, LOCAL_NODE, ON_SQL_SERVERS, last_instant, started
 from tests.faults import test_planted_defects as on_a_file
 from tests.faults.client import add, from_now
 from tests.faults.ledger import read
@@ -14,7 +14,7 @@ from tests.faults.scenario import TIMEOUT, one_shot
 from tests.faults.store_snapshot import read_snapshot, wait_until_quiet
 from tests.faults.testbed import Testbed, wait_until
 
-pytestmark = ON_SERVERS
+pytestmark = ON_SQL_SERVERS
 
 
 def test_checker_detects_forgotten_retry(testbed: Testbed, workers: Workers) -> None:

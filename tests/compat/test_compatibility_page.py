@@ -12,7 +12,7 @@ from horae.model.refusals import CATALOGUE as OF_TASKS
 from horae.schedule.compat import Note
 from horae.schedule.compat.translation_notes import note_codes
 from horae.web.refusals import CATALOGUE as OF_REQUESTS
-from horae.wire.text_tasks import SURFACE, UPDATED
+from horae.wire.tasks.text_tasks import SURFACE, UPDATED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text(encoding="utf-8")
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from horae.clock import SystemClock
+from horae.model.inputs.run_input import RunInput
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
-from horae.model.run_input import RunInput
 from horae.model.task import Task
 from horae.testing.factories import MINUTE, SECOND, a_new_task, a_run, a_task, an_ended_run, an_entry
 from tests.console.console_server import Console

@@ -16,6 +16,9 @@ from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import LOCAL, Principal, Role
+from horae.model.agents.delivery import Delivery as ChatDelivery
+from horae.model.agents.delivery import as_failed, delivery_record
+from horae.model.agents.known_chat import KnownChat, known_chat_record
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.events.webhook import Attempt, Delivery, DeliveryState, delivery_id, new_delivery_writes
@@ -23,8 +26,10 @@ from horae.model.gate import Gate
 from horae.model.messages import KeepRules
 from horae.model.outcome import Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from horae.model.reason import Reason
+from horae.model.record import RecordWrite
 from horae.model.run import Origin, Run, RunState, Span
 from horae.model.task import PauseCause, Target, Task
+from horae.ports.chat_messages import assistant_message
 from horae.ports.journal import Line
 from horae.ports.store import Node
 from horae.runtime.service_factory import make_service
@@ -36,7 +41,7 @@ from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import NEVER, Options, TaskRequest
 from horae.settings import read_settings
 from horae.virtual_time import VirtualClock
-from horae.wire.tasks import after_when, parse_link
+from horae.wire.tasks.task import after_when, parse_link
 from tests.api.api_server import Api
 
 SECOND: Final = timedelta(seconds=1)
@@ -146,6 +151,7 @@ class Seeder:
         await self._send_messages()
         await self._create_accounts()
         await self._add_plain_tasks()
+        await self._add_plans()
         await self._begin_operation()
         # Members of another system see the same tasks in the simple view.
         self.seed.ids["simple"] = self.seed.ids["tasks"]
@@ -383,6 +389,26 @@ class Seeder:
         await streams.register(self.ada, "chat:12", "summary", after=len(texts) - 1)
         await self.store.trim_messages(self.now, KeepRules(keep=len(texts) - 1), 1)
         await streams.put(self.ada, "empty:1", keep=5, keep_for=DAY)
+        await self.present.groups.add(LOCAL, "work", f"web:{'x' * 100}", is_main=True, is_stopped=True)
+        await self._fill_chat(texts)
+
+    async def _fill_chat(self, texts: list[str]) -> None:
+        """A chat with hostile texts of a person, and an answer that was not sent."""
+        group = await self.present.groups.add(
+            LOCAL, "family", "web:family", name=LONG_CHINESE[:100], mounts=[("/srv/photos", "photos", True)]
+        )
+        for text in texts:
+            if text.strip():
+                await self.present.chats.send(LOCAL, group.chat, text, sender_name="Ann")
+        delivery = ChatDelivery(
+            f"dlv_{'0' * 31}1", group.owner, group.chat, SCRIPT, self.now, "run_1", attempts=3, parts=("1",)
+        )
+        failed = as_failed(delivery, self.now, ANSI)
+        await self.present.budgets.put(LOCAL, group.folder, {"tokens": 200_000, "cost": 2.5})
+        chats = [KnownChat(f"telegram:-{place}", text, self.now) for place, text in enumerate((SCRIPT, LONG_CHINESE))]
+        await self.store.write_records([RecordWrite(known_chat_record(each)) for each in chats])
+        answer = assistant_message(group.stream, SCRIPT, "Andy", "run_1/0", self.now)
+        await self.store.append_messages(group.owner, [answer], attached_records=[RecordWrite(delivery_record(failed))])
 
     async def _create_webhooks(self) -> None:
         webhook, _ = await self.present.webhooks.create(self.ada, "https://example.org/hook", ["run.*"], note=QUOTES)
@@ -427,6 +453,17 @@ class Seeder:
         for number in range(60):
             await self.add(f"heartbeat {number:02d}", f"every {3 + number % 9}h", labels={"kind": "heartbeat"})
 
+    async def _add_plans(self) -> None:
+        """Add a plan that skips its next occurrences, and one that is paused."""
+        await self.present.stations.allow(LOCAL, "board", "v" * 40, kind="vote", worker="ann", owner="ada")
+        fields = {"station": "board", "command": "decide", "plan_type": "day", "plan_value": 1, "plan_repet": -1}
+        skipping = await self.present.plans.add(self.ada, {**fields, "description": SCRIPT, "argument": SCRIPT})
+        await self.present.plans.skip(self.ada, skipping.plan.hex_id, 2)
+        paused = await self.present.plans.add(self.ada, {**fields, "description": "budget", "plan_id": 255})
+        await self.present.plans.pause(self.ada, paused.plan.hex_id)
+        self.seed.add("plans", skipping.task_id)
+        self.seed.add("plans", paused.task_id)
+
     async def _begin_operation(self) -> None:
         """Start a bulk action in the background."""
         body = {"action": "pause", "filter": {"label": ["kind=heartbeat"]}, "arguments": {"note": SCRIPT}}
@@ -449,6 +486,8 @@ def _state_of(reason: Reason) -> RunState:
         Reason.NOT_CALLED,
         Reason.TARGET_FAILED,
         Reason.NO_ANSWER,
+        Reason.NO_WORKER,
+        Reason.WORKER_LOST,
         Reason.QUARANTINED,
     }
     return states.get(reason, RunState.FAILED if reason in failures else RunState.SKIPPED)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from horae.console.rendering import navigation
+from horae.console.renderer import navigation
 from horae.console.viewer import Viewer
 from horae.model.accounts.principal import Principal
 from tests.console.accessibility import violations_of
@@ -28,9 +28,13 @@ def names_for(principal: Principal, *, is_simple: bool = False) -> tuple[list[st
 
 
 def test_navigation_has_the_pages_of_the_role() -> None:
-    main, others = ["now", "tasks", "runs", "calendar"], ["streams", "activity", "approvals", "settings", "simple"]
+    main, others = (
+        ["now", "tasks", "runs", "calendar"],
+        ["streams", "stations", "activity", "approvals", "settings", "simple"],
+    )
     assert names_for(Principal("ada")) == (main, others)
-    assert names_for(Principal("local", admin=True)) == (main, ["lanes", *others])
+    assert names_for(Principal("local", admin=True)) == (main, ["lanes", "chats", *others])
+    assert names_for(Principal("group:family")) == (main, ["chats", *others])
     assert names_for(Principal("ada"), is_simple=True) == (["simple"], [])
 
 

@@ -8,9 +8,9 @@ from horae.model.accounts.principal import LOCAL
 from horae.model.change import Facts
 from horae.ports.store import TaskFilter
 from horae.schedule import After
-from horae.service.tasks.function_records import NO_DEFAULTS, Argument, Registration, Signature
+from horae.service.tasks.functions.records import NO_DEFAULTS, Argument, Registration, Signature
 from horae.testing.factories import NOON
-from horae.wire.tasks import definition_json
+from horae.wire.tasks.task import definition_json
 from tests.console.console_server import Console
 
 

@@ -49,9 +49,13 @@ async def _create_in_chinese(page: Page, console: str) -> str:
     return page.url.rpartition("/")[2].partition("?")[0]
 
 
-async def test_first_day(tabs: Tabs, deployment: Deployment) -> None:
-    reserved = ReservedPort()
-    port = reserved.number
+@pytest.fixture
+def port() -> Iterator[int]:
+    with ReservedPort() as reserved:
+        yield reserved.number
+
+
+async def test_first_day(tabs: Tabs, deployment: Deployment, port: int) -> None:
     up, ready = await asyncio.to_thread(_start, deployment, port)
     console = ready["console"]
     context = await tabs.browser.new_context(locale="en-GB")
@@ -92,7 +96,6 @@ async def test_first_day(tabs: Tabs, deployment: Deployment) -> None:
     await page.goto(f"{console}tasks/{missed}?lang=en")
     await asyncio.to_thread(_wait_for_backfill, deployment, missed)
     await context.close()
-    reserved.release()
 
 
 def _wait_for_misses(deployment: Deployment) -> None:

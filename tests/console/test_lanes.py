@@ -10,7 +10,7 @@ from horae.console.pages.lanes import make_lane_row
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import LOCAL
-from horae.model.lane import LaneQueue, LaneUse
+from horae.model.lanes.lane import MAX_LANE_LIMIT, LaneQueue, LaneUse
 from horae.ports.store import Node
 from tests.console.accessibility import violations_of
 from tests.console.admin_steps import post, take_refusals
@@ -97,6 +97,33 @@ async def test_page_without_lanes_is_accessible(console: Console) -> None:
     assert await violations_of(page) == []
 
 
+async def test_lane_with_only_a_rate_shows_no_limit_and_is_changed_and_undone(console: Console) -> None:
+    await console.service.lanes.limit(LOCAL, "api", None, rate="5/1m")
+    page = await console.open("/lanes", "admin")
+    row = page.get_by_role("row").filter(has_text="api")
+    await expect(row.get_by_role("spinbutton")).to_have_value("")
+    assert "1000000" not in await row.inner_text()
+    await row.get_by_label("Limit of api").fill("4")
+    await row.get_by_role("button", name="Save").click()
+    await expect(page.locator("#notice")).to_contain_text("At most 4 runs of api go on at once, and 5/1m start.")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.locator("#notice")).to_contain_text("Runs of api start at 5/1m at most")
+    assert await limit_of(console, "api") == MAX_LANE_LIMIT
+    form = page.locator("section", has=page.get_by_role("heading", name="Limit another lane"))
+    await form.get_by_label("Name").fill("mail")
+    await form.get_by_label("Limit").fill("")
+    await form.get_by_label("Rate").fill("3/1h")
+    await form.get_by_role("button").click()
+    await expect(page.locator("#notice")).to_contain_text("Runs of mail start at 3/1h at most")
+    await form.get_by_label("Name").fill("neither")
+    await form.get_by_label("Limit").fill("")
+    await form.get_by_role("button").click()
+    await expect(page.get_by_role("alert")).to_contain_text("bad_number")
+    take_refusals(console, 1)
+    reader = await console.open("/lanes", "vic")
+    assert "1000000" not in await reader.inner_text("body")
+
+
 async def test_limits_work_without_scripts_and_a_refused_form_is_shown_again(console: Console) -> None:
     page = await console.open("/lanes", "admin", scripts=False)
     form = page.locator("section", has=page.get_by_role("heading", name="Limit another lane"))
@@ -110,6 +137,23 @@ async def test_limits_work_without_scripts_and_a_refused_form_is_shown_again(con
     await form.get_by_role("button").click()
     await expect(page.locator("#notice")).to_contain_text("At most 3 runs of press")
     assert await limit_of(console, "press") == 3
+    take_refusals(console, 1)
+
+
+async def test_live_parts_of_a_refused_form_are_those_of_the_page(console: Console) -> None:
+    page = await console.open("/lanes", "admin")
+    form = page.locator("section", has=page.get_by_role("heading", name="Limit another lane"))
+    await form.get_by_label("Name").fill("function:press")
+    await form.get_by_label("Limit").fill("3")
+    await form.get_by_role("button").click()
+    await expect(page.get_by_role("alert")).to_contain_text("bad_choice")
+    await expect(page).to_have_url(f"{console.url}/lanes")
+    async with page.expect_response(lambda response: "part=lanes_body" in response.url) as answer:
+        await fill_lane(console, "press")
+    assert (await answer.value).status == 200
+    await expect(page.get_by_role("link", name="press", exact=True)).to_be_visible()
+    await expect(form.get_by_label("Name")).to_have_value("function:press")
+    await expect(page.get_by_role("alert")).to_contain_text("bad_choice")
     take_refusals(console, 1)
 
 
@@ -135,3 +179,18 @@ def test_lane_rows_query_the_tasks_that_use_them() -> None:
         ('agent:"robot"', True),
     ]
     assert make_lane_row(LaneUse("x", 1_000_000, 0), None).is_unlimited
+
+
+async def test_rate_of_a_lane_is_set_and_removed(console: Console) -> None:
+    await console.service.lanes.limit(LOCAL, "api", 5)
+    page = await console.open("/lanes", "admin")
+    rate = page.get_by_label("Rate of api, such as 100/1s")
+    await rate.fill("100/1s")
+    await rate.press("Enter")
+    await expect(page.get_by_text("At most 5 runs of api go on at once, and 100/1s start.")).to_be_visible()
+    await expect(rate).to_have_value("100/1s")
+    await rate.fill("")
+    await rate.press("Enter")
+    await expect(page.get_by_text("At most 5 runs of api go on at once.")).to_be_visible()
+    (lane,) = [each for each in await console.service.lanes.all(LOCAL) if each.name == "api"]
+    assert (lane.limit, lane.rate) == (5, None)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from playwright.async_api import expect
 from starlette.applications import Starlette
@@ -25,35 +20,16 @@ from starlette.testclient import TestClient
 
 import horae
 from horae import Horae
-from horae.clock import SystemClock
 from horae.console.request import SESSION_COOKIE
 from horae.errors import InvalidTask
 from horae.model.accounts.principal import LOCAL
-from horae.runtime.http_server import open_listener
 from horae.service.accounts.sessions import csrf_token
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 from tests.console.tabs import Tabs
+from tests.servers.asgi_server import serve_application
 
 PREFIX = "/ops/horae"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-
-
-@asynccontextmanager
-async def serve(app: Any) -> AsyncIterator[str]:
-    """Serve an application with uvicorn as users do, with its access log; yields the address."""
-    clock = SystemClock()
-    with open_listener("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=True, lifespan="on"))
-        server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
-        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
-        try:
-            while not server.started:
-                assert not serving.done()
-                await clock.pause(0.01)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await serving
 
 
 async def add_task(app: Horae, name: str) -> None:
@@ -90,7 +66,7 @@ async def test_console_works_below_a_prefix_of_a_fastapi_application(
     for name in ("uvicorn", "uvicorn.access"):
         monkeypatch.setattr(logging.getLogger(name), "propagate", True)
     token, code = await make_account(url := f"sqlite:///{tmp_path}/horae.db")
-    async with serve(make_fastapi(url)) as base, aiohttp.ClientSession(base) as http:
+    async with serve_application(make_fastapi(url)) as base, aiohttp.ClientSession(base) as http:
         async with http.get("/hello") as other:
             assert (await other.json(), other.headers.get("x-request-id")) == ({"hello": "world"}, None)
         context = await tabs.browser.new_context()
@@ -152,7 +128,7 @@ async def test_console_of_a_running_app_is_part_of_a_starlette_application(tmp_p
 
     web = Starlette(routes=[Route("/", home)], lifespan=scheduler.lifespan)
     web.mount(PREFIX, horae.console(scheduler))
-    async with serve(web) as base, aiohttp.ClientSession(base) as http:
+    async with serve_application(web) as base, aiohttp.ClientSession(base) as http:
         opened = await scheduler.service.sessions.open_with_token(str(await scheduler.service.tokens.make_first()))
         await add_task(scheduler, "evening report")
         headers = {"Cookie": f"{SESSION_COOKIE}={opened.cookie}"}

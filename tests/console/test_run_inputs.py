@@ -6,7 +6,7 @@ import pytest
 
 from horae.console.run_inputs import DiffLine, compare_lines, read_input_fields
 from horae.errors import Refusal
-from horae.model.run_input import RunInput
+from horae.model.inputs.run_input import RunInput
 
 
 def test_empty_field_is_no_input_and_the_mode_is_read() -> None:

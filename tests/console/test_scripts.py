@@ -9,7 +9,7 @@ from typing import Any, Final
 from playwright.async_api import Page, expect
 
 from horae.clock import SystemClock
-from horae.console.rendering import static_version
+from horae.console.renderer import static_version
 from horae.model.accounts.principal import LOCAL
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
@@ -106,7 +106,7 @@ async def test_several_parts_of_a_page_come_in_one_answer(console: Console) -> N
     assert "<html" in unknown, "a part that is not there gives the page"
     async with page.expect_response(lambda answer: "part=" in answer.url) as refreshed:
         await console.service.tasks.pause(LOCAL, task["id"], note="for a test")
-    assert "part=head%2Ccharts%2Cruns" in (await refreshed.value).url
+    assert "part=head%2Cchain%2Ccharts%2Cruns" in (await refreshed.value).url
     await expect(page.locator("#head")).to_contain_text("for a test")
 
 
@@ -245,6 +245,6 @@ async def _answer(page: Page, path: str) -> None:
 
 
 async def _until(condition: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():
             await SystemClock().pause(0.02)

@@ -8,7 +8,7 @@ from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.ports.store import RunFilter
 from horae.service.runs.overview import NeedKind
-from horae.wire.tasks import waiting_for
+from horae.wire.tasks.task import waiting_for
 from tests.api.api_server import serve_api
 from tests.console.seeded import SCRIPT, seed_store
 

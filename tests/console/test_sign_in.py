@@ -11,7 +11,7 @@ from horae.console.request import SESSION_COOKIE
 from horae.console.viewer import ZONE_COOKIE
 from horae.model.accounts.principal import LOCAL
 from horae.ports.store import TaskFilter
-from horae.wire.tasks import definition_json
+from horae.wire.tasks.task import definition_json
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
 from tests.console.sign_in_requests import ROOT, get, make_link, sessions_of

@@ -31,7 +31,7 @@ from horae.service.service import Service
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import TaskRequest
 from horae.web.request_context import WebSettings
-from horae.wire.text_tasks import text_of
+from horae.wire.tasks.text_tasks import text_of
 from tests.api.api_server import Api, create_tokens
 from tests.compat.compat_server import serve
 from tests.compat.orchestrator import Orchestrator

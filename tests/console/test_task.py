@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from horae.model.accounts.principal import Principal
 from horae.model.gate import Gate
-from horae.model.run_input import RunInput, is_gate_check
+from horae.model.inputs.run_input import RunInput, is_gate_check
 from horae.schedule.after import after
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from horae.console.task_charts import (
+from horae.console.tasks.charts import (
     CELL_STEP,
     HEAT_LEFT,
     HEAT_TOP,
@@ -25,7 +25,7 @@ from horae.console.task_charts import (
     percentile,
     scatter_plot,
 )
-from horae.console.task_texts import describe_when, error_line
+from horae.console.tasks.texts import describe_when, error_line
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState, Span
 from horae.schedule.text import parse_text

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from horae.model.idle import YIELD_REQUEST_KIND, IdleRun, YieldReason, yield_request_of
-from horae.model.lane import LaneLine
+from horae.model.lanes.idle import YIELD_REQUEST_KIND, IdleRun, YieldReason, yield_request_of
+from horae.model.lanes.lane import LaneLine
 from horae.model.run import Run
 from horae.ports.store import LeaseRenewal
 from horae.stores.codec.json_codecs import decode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from horae.lifecycle.rate import record_starts
-from horae.model.rate import Rate
+from horae.lifecycle.lanes.rate import record_starts
+from horae.model.lanes.rate import Rate
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.data import Data
 

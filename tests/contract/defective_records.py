@@ -8,6 +8,7 @@ from typing import Final
 
 from horae.errors import Conflict
 from horae.model.change import Change, ControlDecision, Facts, SettleDecision
+from horae.model.events.event import Event
 from horae.model.gate import GATE_STATE_KIND
 from horae.model.outcome import Settlement
 from horae.model.page import Page
@@ -24,6 +25,14 @@ class WritesRecordsOneByOne(MemoryStore):
 
     async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         return all([await super(WritesRecordsOneByOne, self).write_records([each]) for each in writings])
+
+
+class WritesEventsBeforeTheRecords(MemoryStore):
+    """The events are committed before the records, which may then conflict."""
+
+    async def write_with_events(self, writings: Sequence[RecordWrite], events: Sequence[Event]) -> bool:
+        await super().write_with_events((), events)
+        return await self.write_records(writings)
 
 
 class WritesRecordsAfterTheChange(MemoryStore):
@@ -162,6 +171,7 @@ class KeepsGateStatesOfDeletedTasks(MemoryStore):
 
 
 RECORDS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
+    WritesEventsBeforeTheRecords: ("test_records_and_events_are_written_together_or_not_at_all",),
     WritesRecordsOneByOne: ("test_a_batch_of_record_writes_is_all_or_nothing",),
     WritesRecordsAfterTheChange: (
         "test_a_record_version_conflict_rolls_the_change_back",

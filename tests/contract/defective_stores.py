@@ -10,9 +10,9 @@ from typing import Final
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.counts import Counts
 from horae.model.entry import Entry, EntryState
-from horae.model.lane import LaneQueue, LaneUse
+from horae.model.lanes.lane import LaneQueue, LaneUse
+from horae.model.lanes.route import is_route
 from horae.model.page import Page
-from horae.model.route import is_route
 from horae.model.run import LIVE_STATES, Run
 from horae.ports.journal import Line
 from horae.ports.records import Record, RecordWrite

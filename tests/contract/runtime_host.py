@@ -19,6 +19,8 @@ def open_runtime(kind: str, install: str, settings: dict[str, Any]) -> Runtime:
     match kind:
         case "podman":
             return ContainerRuntime(install, rootfs=settings["root"], options=settings["options"])
+        case "docker":
+            return ContainerRuntime(install, program="docker", image=settings["image"], options=settings["options"])
         case "bubblewrap":
             return BubblewrapRuntime(install, root=Path(settings["root"]), use_cgroup=settings.get("use_cgroup", True))
         case _:

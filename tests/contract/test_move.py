@@ -1,4 +1,4 @@
-"""`horae move` between SQLite and PostgreSQL preserves every row, and a killed move is resumed."""
+"""`horae move` between SQLite, PostgreSQL and Redis preserves every row, and a killed move is resumed."""
 
 from __future__ import annotations
 
@@ -65,6 +65,20 @@ async def test_move_to_postgres_and_back_preserves_every_row(server_url: str, tm
         await move_everything(server, two)
         assert await read_all_parts(two) == await read_all_parts(one)
         assert await server.check() == await two.check() == ()
+
+
+async def test_move_to_redis_and_to_postgres_preserves_every_row(
+    redis_url: str, server_url: str, tmp_path: Path
+) -> None:
+    async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(redis_url) as redis, opened(server_url) as server:
+        await fill_store(one)
+        await append_events(one, EVENTS)
+        await move_everything(one, redis)
+        assert await read_all_parts(redis) == await read_all_parts(one)
+        assert await read_all(redis) == await read_all(one)
+        await move_everything(redis, server)
+        assert await read_all_parts(server) == await read_all_parts(one)
+        assert await redis.check() == await server.check() == ()
 
 
 async def test_moved_event_log_is_read_from_any_number_trimmed_and_continued(server_url: str, tmp_path: Path) -> None:

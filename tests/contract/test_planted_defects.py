@@ -13,9 +13,11 @@ from horae.stores.memory import MemoryStore
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
 from horae.testing.decisions import PlannedFailure
 
+from .defective_chains import CHAIN_DEFECTS, GATE_DEFECTS
 from .defective_idle_runs import IDLE_DEFECTS
 from .defective_labels import LABELS_DEFECTS
 from .defective_messages import MESSAGES_DEFECTS
+from .defective_placement import PLACEMENT_DEFECTS
 from .defective_rates import RATE_DEFECTS
 from .defective_records import RECORDS_DEFECTS
 from .defective_stores import DEFECTS
@@ -24,7 +26,16 @@ from .defective_transfer import TRANSFER_DEFECTS
 CASES = [
     (store, name)
     for store, names in (
-        DEFECTS | LABELS_DEFECTS | TRANSFER_DEFECTS | RECORDS_DEFECTS | MESSAGES_DEFECTS | IDLE_DEFECTS | RATE_DEFECTS
+        DEFECTS
+        | LABELS_DEFECTS
+        | TRANSFER_DEFECTS
+        | RECORDS_DEFECTS
+        | MESSAGES_DEFECTS
+        | IDLE_DEFECTS
+        | RATE_DEFECTS
+        | CHAIN_DEFECTS
+        | GATE_DEFECTS
+        | PLACEMENT_DEFECTS
     ).items()
     for name in names
 ]

@@ -56,7 +56,7 @@ class TestPostgresUsing(SharedTransactionContract):
         """Return a pooled connection whose search path has tables with the same names first."""
         assert isinstance(store, PostgresStore)
         settings = {"search_path": "theirs,public"}
-        pool = asyncpg.create_pool(store.address.dsn, min_size=1, max_size=1, server_settings=settings)
+        pool = asyncpg.create_pool(store.address.servers.dsns[0], min_size=1, max_size=1, server_settings=settings)
         async with pool, pool.acquire() as connection:
             await connection.execute("CREATE SCHEMA IF NOT EXISTS theirs")
             for name in (
@@ -78,7 +78,7 @@ async def store_and_connection(server: PostgresServer) -> AsyncIterator[tuple[Po
     url = server.new_database()
     async with asyncio.timeout(PATIENCE):
         async with opened(url) as store:
-            connection = await asyncpg.connect(store.address.dsn)
+            connection = await asyncpg.connect(store.address.servers.dsns[0])
             try:
                 yield store, connection
             finally:
@@ -115,7 +115,7 @@ async def test_transaction_begun_by_the_driver_is_accepted(postgres_server: Post
 
 async def test_uncommitted_key_of_another_transaction_is_waited_for(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
-        other = await asyncpg.connect(store.address.dsn)
+        other = await asyncpg.connect(store.address.servers.dsns[0])
         await connection.execute("BEGIN")
         await other.execute("BEGIN")
         await add(store, connection, a_task(key="report"))
@@ -177,7 +177,7 @@ async def test_a_connection_of_another_event_loop_is_refused(postgres_server: Po
 
 async def test_listeners_are_notified_at_the_commit_and_not_before(postgres_server: PostgresServer) -> None:
     async with store_and_connection(postgres_server) as (store, connection):
-        listener = await asyncpg.connect(store.address.dsn)
+        listener = await asyncpg.connect(store.address.servers.dsns[0])
         notifications: asyncio.Queue[str] = asyncio.Queue()
         await listener.add_listener(
             notification_channel(store.address.schema), lambda *_: notifications.put_nowait("ring")

@@ -37,7 +37,8 @@ NEEDED: Final = {
 class Podman:
     """`podman("run", …)` runs a command and returns its standard output."""
 
-    def __init__(self) -> None:
+    def __init__(self, inside: Sequence[str] = ()) -> None:
+        """`inside`: words before each command, which enter a namespace."""
         # Podman refuses long paths.
         folder = self._folder = Path(mkdtemp(prefix="horae-"))
         self._settings = folder / "containers.conf"
@@ -47,6 +48,7 @@ class Podman:
         # Debian brings these only as recommendations, and outside of PATH.
         for name in ("netavark", "aardvark-dns"):
             package_file(Path("/usr/lib/podman", name), package=name)
+        self._inside = tuple(inside)
         self._command = ("podman", "--root", str(folder / "root"), "--runroot", str(folder / "run"))
 
     @property
@@ -61,7 +63,7 @@ class Podman:
 
     def __call__(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
-            [*self._command, *words],
+            [*self._inside, *self._command, *words],
             env=os.environ | {"CONTAINERS_CONF": str(self._settings)},
             capture_output=True,
             text=True,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import marshal
 import site
 import sys
 from collections.abc import Mapping
+from importlib.machinery import SourceFileLoader
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
@@ -28,7 +31,10 @@ def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | N
         for each in sorted(PACKAGE.rglob("*")):
             name = each.relative_to(PACKAGE).as_posix()
             if each.is_file() and "__pycache__" not in name:
-                file.writestr(f"horae/{name}", _swapped(each.read_bytes(), swaps.pop(name, None)))
+                swap = swaps.pop(name, None)
+                file.writestr(f"horae/{name}", _swapped(each.read_bytes(), swap))
+                if swap is None and each.suffix == ".py":
+                    file.writestr(cache_from_source(f"horae/{name}"), _compiled(each))
         for store, mark in (("sqlite", ""), ("postgres", "@")) if table else ():
             step = f"CREATE TABLE {mark}{table} (id integer PRIMARY KEY);\n"
             file.writestr(f"horae/stores/{store}/migrations/9999_{table}.sql", step)
@@ -42,6 +48,13 @@ def wheel(folder: Path, version: str, changed: Mapping[str, tuple[str, str]] | N
         file.writestr(f"{about}/RECORD", "".join(f"{name},,\n" for name in [*file.namelist(), f"{about}/RECORD"]))
     assert not swaps, f"nothing to change in {list(swaps)}"
     return path
+
+
+def _compiled(path: Path) -> bytes:
+    """Return the compiled module as the tests have it: each release would compile hundreds of modules again."""
+    code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)
+    unchecked = (1).to_bytes(4, "little")
+    return MAGIC_NUMBER + unchecked + source_hash(path.read_bytes()) + marshal.dumps(code)
 
 
 def _swapped(text: bytes, swap: tuple[str, str] | None) -> bytes:

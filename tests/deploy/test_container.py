@@ -6,17 +6,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from urllib.error import URLError
-from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 import yaml
 
-from horae.clock import SystemClock
 from tests.deploy.base_image import lay_out
+from tests.deploy.network_namespace import NetworkNamespace
 from tests.deploy.podman import Podman
 from tests.docs.pages import ROOT
-from tests.servers.ports import ReservedPort
 
 LIBRARIES: Final = ("horae[server]", "hatchling", "pip")
 LIMITS: Final = (
@@ -26,57 +23,74 @@ LIMITS: Final = (
     "--memory=512m",
     "--pids-limit=128",
 )
-LONGEST_START: Final = 60.0
+LONGEST_START: Final = 120
+PORT: Final = 9672
+"""In a namespace of its own, where no other process has it."""
+URL: Final = f"http://127.0.0.1:{PORT}"
+ASK_UNTIL_READY: Final = """
+import json, sys, time, urllib.request
+url, until = sys.argv[1], time.monotonic() + float(sys.argv[2])
+while True:
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=10) as answer:
+            assert json.load(answer)["status"] == "ready"
+            break
+    except OSError:
+        if time.monotonic() > until:
+            raise
+        time.sleep(0.1)
+"""
+ASK: Final = """
+import json, sys, urllib.request
+asked = json.load(sys.stdin)
+data = None if asked["body"] is None else json.dumps(asked["body"]).encode()
+request = urllib.request.Request(asked["url"], data, asked["headers"])
+with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+    print(answer.read().decode())
+"""
 
 
 @pytest.fixture
-def podman() -> Iterator[Podman]:
-    made = Podman()
+def network() -> Iterator[NetworkNamespace]:
+    with NetworkNamespace() as made:
+        yield made
+
+
+@pytest.fixture
+def podman(network: NetworkNamespace) -> Iterator[Podman]:
+    made = Podman(network.inside)
     yield made
     made.clean()
 
 
-@pytest.fixture
-def port() -> Iterator[int]:
-    reserved = ReservedPort()
-    yield reserved.number
-    reserved.release()
-
-
 class Container:
-    def __init__(self, podman: Podman, port: int) -> None:
+    def __init__(self, podman: Podman, network: NetworkNamespace) -> None:
         self._podman = podman
-        self._url = f"http://127.0.0.1:{port}"
-        self._port = port
-        self._web = build_opener(ProxyHandler({}))
+        self._network = network
 
     def run(self) -> None:
-        published = ("-p", f"127.0.0.1:{self._port}:4672", "-v", "horae:/data")
+        published = ("-p", f"127.0.0.1:{PORT}:4672", "-v", "horae:/data")
         self._podman("run", "-d", "--name", "horae", *LIMITS, *published, "localhost/horae")
         self.until_ready()
 
     def until_ready(self) -> None:
-        clock = SystemClock()
-        until = clock.steady() + LONGEST_START
-        while True:
-            try:
-                with self._web.open(f"{self._url}/readyz", timeout=10) as answer:
-                    assert json.load(answer)["status"] == "ready"
-                    return
-            except (URLError, ConnectionError, TimeoutError):
-                assert clock.steady() < until, self._podman("logs", "horae")
-                clock.sleep(0.1)
+        try:
+            self._network.run_python(ASK_UNTIL_READY, f"{URL}/readyz", str(LONGEST_START))
+        except AssertionError as failed:
+            failed.add_note(self._podman("logs", "horae", check=False))
+            raise
 
     def ask(self, path: str, body: Any = None) -> Any:
         token = self._podman("exec", "horae", "python", "-c", "print(open('/data/horae.db.token').read().strip())")
-        data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        with self._web.open(Request(self._url + path, data, headers), timeout=30) as answer:  # noqa: S310 - loopback
-            return json.load(answer)
+        asked = json.dumps({"url": URL + path, "body": body, "headers": headers})
+        return json.loads(self._network.run_python(ASK, stdin=asked))
 
 
 @pytest.mark.long
-def test_task_added_through_the_api_survives_a_new_container(podman: Podman, port: int, tmp_path: Path) -> None:
+def test_task_added_through_the_api_survives_a_new_container(
+    podman: Podman, network: NetworkNamespace, tmp_path: Path
+) -> None:
     lay_out(tmp_path / "base", LIBRARIES)
     (tmp_path / "Basefile").write_text("FROM scratch\nCOPY base /\n")
     podman.build("base", tmp_path / "Basefile", tmp_path)
@@ -89,7 +103,7 @@ def test_task_added_through_the_api_survives_a_new_container(podman: Podman, por
         VENV_OPTIONS="--system-site-packages --without-pip",
         PIP_OPTIONS="--no-index --no-deps --no-build-isolation",
     )
-    horae = Container(podman, port)
+    horae = Container(podman, network)
     horae.run()
     made = horae.ask("/v1/tasks", {"name": "report", "when": "every 1h", "zone": "UTC", "say": "hello"})
     assert (

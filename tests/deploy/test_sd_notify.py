@@ -10,7 +10,7 @@ from datetime import timedelta
 from horae import Horae
 from horae.node.heartbeat import EngineHealth
 from horae.node.sd_notify import NotifySocket, ServiceNotifier
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 from tests.cli.operating.deployment import Deployment
 from tests.deploy.notify_receiver import NotifyReceiver
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.docs.hint_commands import commands_in, mistake_in, wrong_commands
-from tests.docs.hints import is_understood, schedules_in, texts, texts_of, wrong_schedules
+from tests.docs.hints import Text, is_understood, schedules_in, texts, texts_of, wrong_schedules
 
-SHOWN = list(texts())
+
+@cache
+def shown() -> list[Text]:
+    """Read the package once, by the test that needs it first: every process of a run collects this module."""
+    return list(texts())
 
 
 def test_every_schedule_in_a_hint_is_understood() -> None:
-    assert wrong_schedules(SHOWN) == []
+    assert wrong_schedules(shown()) == []
 
 
 def test_every_command_in_a_hint_is_understood_by_the_command_line() -> None:
-    assert wrong_commands(SHOWN) == []
+    assert wrong_commands(shown()) == []
 
 
 def test_catalogues_warnings_fixes_help_and_tool_words_are_collected() -> None:
-    modules = {text.module for text in SHOWN if [*schedules_in(text), *commands_in(text.text)]}
+    modules = {text.module for text in shown() if [*schedules_in(text), *commands_in(text.text)]}
 
     assert {
         "schedule/refusals/language.py",
@@ -29,14 +34,14 @@ def test_catalogues_warnings_fixes_help_and_tool_words_are_collected() -> None:
         "service/accounts/refusals.py",
         "cli/messages/refusals.py",
         "cli/messages/operating_messages.py",
-        "wire/fixes.py",
+        "wire/tasks/fixes.py",
         "cli/messages/help_topics.py",
         "cli/commands/tasks/add.py",
         "mcp_server/catalogue.py",
         "settings.py",
     } <= modules
-    assert sum(len(list(schedules_in(text))) for text in SHOWN) > 100
-    assert sum(len(list(commands_in(text.text))) for text in SHOWN) > 150
+    assert sum(len(list(schedules_in(text))) for text in shown()) > 100
+    assert sum(len(list(commands_in(text.text))) for text in shown()) > 150
 
 
 WRONG = [

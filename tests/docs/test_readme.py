@@ -15,6 +15,7 @@ import sys
 import termios
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -55,14 +56,20 @@ def test_both_languages_have_the_same_headings_blocks_and_links() -> None:
     ]
     assert blocks(ENGLISH) == blocks(CHINESE)
     # Each of them leads to the other one, and both to the same pages.
-    # A picture has a file for each language.
-    links = [re.findall(r"\]\((?!README)([^)]+)\)", text.replace("-zh.png", ".png")) for text in (english, chinese)]
+    # A picture has a file for each language, and so have many pages.
+    chinese = chinese.replace("-zh.png", ".png").replace(".zh-CN.md", ".md")
+    links = [re.findall(r"\]\((?!README)([^)]+)\)", text) for text in (english, chinese)]
     assert links[0] == links[1]
     assert english.count("\n|") == chinese.count("\n|")
 
 
 def test_make_up_and_make_test_come_first() -> None:
     assert [command for command, _ in commands(ENGLISH)][:2] == ["make up", "make test"]
+
+
+def test_the_chinese_readme_leads_to_pages_in_chinese() -> None:
+    links = re.findall(r"\]\(docs/([^)#]+)\.md\)", CHINESE.read_text(encoding="utf-8"))
+    assert [name for name in links if (ROOT / "docs" / f"{name}.zh-CN.md").exists()] == []
 
 
 def test_links_exist() -> None:
@@ -102,9 +109,15 @@ def test_example_prints_the_documented_output(command: str, shown: str) -> None:
     assert [line.rstrip() for line in done.stdout.splitlines()] == shown.splitlines()
 
 
+_OUTAGE: Final = re.compile(r"(\d+) instants were due: (?:(\d+) made up for, )?(\d+) merged into a later run\.")
+"""An instant that comes due between the start of the node and its first claim stands for all of the outage: then none of
+the outage itself is made up for."""
+
+
 def _shape(text: str) -> set[str]:
-    """The lines without their numbers: what may differ from one run to the next."""
-    masked = re.sub(r"\b(run|tsk)_\w+", "ID", text)
+    """The lines without their numbers: what may differ from one run to the next. One instant is a range of one."""
+    masked = re.sub(r" … [\d:]+", "", re.sub(r"\d+ made up for, ", "", text))
+    masked = re.sub(r"\b(run|tsk)_\w+", "ID", masked)
     masked = re.sub(r"[\d:.]+(ms|s)\b", "TIME", re.sub(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY", masked))
     return {" ".join(re.sub(r"[\d:]+", "N", line).split()) for line in masked.splitlines()}
 
@@ -136,6 +149,10 @@ def test_kill_and_restart_prints_the_documented_output() -> None:
     assert code == 0, printed
     assert "run_01a1e328bc7810b1" in shown  # ids as a terminal shows them
     assert _shape(printed) == _shape(shown)
+    (counts,) = _OUTAGE.findall(printed)
+    due, made_up, merged = (int(each or 0) for each in counts)
+    assert due == made_up + merged
+    assert made_up <= 1 < merged
 
 
 def test_make_up_shows_runs_until_it_is_stopped() -> None:

@@ -9,7 +9,7 @@ from enum import Enum
 import pytest
 
 from docs.reference import EVENTS, EXITS, PAUSE_CAUSES, PLACE, RUN_STATES, TASK_STATES, catalogues, page
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.events.event import EventKind
 from horae.model.reason import Reason
 from horae.model.run import RunState

@@ -1,4 +1,4 @@
-"""Every row of the tables in schedules.md is correct."""
+"""Every row of the tables in schedules.md and in its Chinese page is correct."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 import horae
 from horae.schedule import to_json
 
-PAGE = (Path(__file__).parents[2] / "docs" / "schedules.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "schedules.md").read_text(encoding="utf-8")
+CHINESE_PAGE = (DOCS / "schedules.zh-CN.md").read_text(encoding="utf-8")
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 ZONE = "Asia/Shanghai"
 UNDERSTOOD, _, REFUSED = PAGE.partition("## Refused")
@@ -22,6 +24,17 @@ ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \|$", re.MULTILINE)
 @pytest.mark.parametrize(("text", "means"), ROW.findall(UNDERSTOOD))
 def test_text_is_described_as_documented(text: str, means: str) -> None:
     assert horae.describe(text, zone=ZONE, now=NOW) == means
+
+
+@pytest.mark.parametrize(("text", "means"), ROW.findall(CHINESE_PAGE.partition("## 拒绝")[0]))
+def test_text_is_described_in_chinese_as_documented(text: str, means: str) -> None:
+    assert horae.describe(text, zone=ZONE, now=NOW, language="zh") == means
+
+
+def test_the_chinese_page_has_the_same_texts_and_codes() -> None:
+    understood, _, refused = CHINESE_PAGE.partition("## 拒绝")
+    assert [text for text, _ in ROW.findall(understood)] == [text for text, _ in ROW.findall(UNDERSTOOD)]
+    assert ROW.findall(refused) == ROW.findall(REFUSED)
 
 
 @pytest.mark.parametrize(("text", "code"), ROW.findall(REFUSED))

@@ -10,7 +10,7 @@ from uuid import UUID
 from horae import Horae
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
-from horae.model.run_input import RunInput
+from horae.model.inputs.run_input import RunInput
 from horae.model.task import Target
 from horae.schedule import After, Link
 from horae.service.events.event_bodies import EventEncoder

@@ -16,7 +16,7 @@ from horae.model.accounts.principal import Principal
 from horae.model.change import Change
 from horae.model.entry import EntryKind, EntryState
 from horae.model.events.event import EventKind, NumberedEvent
-from horae.model.route import route_of
+from horae.model.lanes.route import route_of
 from horae.model.task import Target
 from horae.outgoing.addresses import read_networks
 from horae.service.events.background_work import WatchSettings, read_watch_settings, run_background_work

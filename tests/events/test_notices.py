@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -12,20 +13,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from horae import Horae
+from horae import Event, Horae
 from horae.clock import SystemClock
 from horae.errors import Refusal
 from horae.model.accounts.principal import LOCAL, Principal, Scope
 from horae.model.change import Change
-from horae.model.events.destination import GATHER_TIME, MESSAGE_INTERVAL, Destination
+from horae.model.events.destination import GATHER_TIME, MAX_DESTINATIONS, MESSAGE_INTERVAL, Destination
 from horae.model.events.event import EventKind
 from horae.model.events.webhook import RETRY_WAITS, DeliveryState
-from horae.model.placeholders import recognise_template
-from horae.model.policy import DEFAULT_POLICIES, Notify, Policies
+from horae.model.inputs.placeholders import recognise_template
+from horae.model.policy import DEFAULT_POLICIES, Notify, Policies, RetryPolicy
 from horae.model.run import Span
 from horae.model.task import Target, Task
 from horae.ports.notifier import MessageKind, SendFailure, SendResult
-from horae.service.events.destination_names import MAX_DESTINATIONS
 from horae.service.events.message_client import MessageClient
 from horae.service.events.notice_text import MAX_LINES, fill_notice_text
 from horae.service.events.webhook_dispatcher import WebhookDispatcher
@@ -311,6 +311,51 @@ async def test_notice_has_the_error_of_the_run(tmp_path: Path) -> None:
     assert message.title == "backup failed"
     assert "disk is full" in message.body
     assert "run_" in message.body
+
+
+@pytest.mark.parametrize(
+    ("options", "failures", "expected"),
+    [
+        ({"retries": 0}, 0, ["backup failed"]),
+        ({"retry": RetryPolicy(2, timedelta(hours=1), jitter="none")}, 0, []),
+        ({"retries": 0, "notify_after": 1}, 1, []),
+    ],
+    ids=["ended", "is tried again", "during an incident"],
+)
+async def test_requested_run_that_fails_sends_one_message_and_begins_no_incident(
+    tmp_path: Path, options: Any, failures: int, expected: list[str]
+) -> None:
+    notifier = RecordingNotifier()
+    app = Horae(f"sqlite:///{tmp_path}/horae.db")
+
+    @app.task
+    def backup() -> None:
+        raise RuntimeError("disk is full")
+
+    ended = asyncio.Event()
+
+    @app.on("run.failed")
+    def note(event: Event) -> None:
+        assert event.run_id is not None
+        ended.set()
+
+    async with app:
+        service, clock = app.service, ManualClock(SystemClock().now())
+        client = service.destinations.client = MessageClient(service.secrets, notifier, clock)
+        await service.destinations.put(LOCAL, "ops", url=SECRET_URL)
+        task = await app.schedule(backup, "every 1d", name="backup", notify=Notify(("ops",)), **options)
+        if failures:
+            await service.store.change(
+                task.id, None, lambda facts: Change(status=facts.status._replace(failures=failures))
+            )
+        await task.run_now()
+        await ended.wait()
+        dispatcher = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock, client)
+        for _ in range(3):
+            await dispatcher.step()
+            clock.move(GATHER_TIME)
+        assert (await task.standing()).failures == failures
+    assert notifier.titles == expected
 
 
 async def test_owners_are_apart() -> None:

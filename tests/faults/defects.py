@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from horae.engine import dispatcher, keeper, process_identity, settler
 from horae.engine.active_run import ActiveRun
+from horae.lifecycle.batch import ClaimDecision, SettlementDecision
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
@@ -18,8 +19,8 @@ from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import NEXT_SLOT, Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.run import Run
-from tests.faults.raw_sql import write
 from tests.faults.stopping_store import StoppingStore
+from tests.faults.store_snapshot import overwrite_with_success
 
 _real_settle = StoppingStore.settle_real
 
@@ -35,7 +36,19 @@ def replace_attribute(owner: object, name: str, value: object) -> Iterator[None]
 
 
 def plant_defect(name: str | None) -> AbstractContextManager[None]:
-    return nullcontext() if name is None else replace_attribute(*DEFECTS[name])
+    return nullcontext() if name is None else _replace_decision(*DEFECTS[name])
+
+
+@contextmanager
+def _replace_decision(owner: object, name: str, value: object) -> Iterator[None]:
+    """Replace an attribute. Batch decisions have a path of their own for ordinary changes: each is decided by itself here."""
+    with (
+        replace_attribute(ClaimDecision, "start_class", lambda *_: None),
+        replace_attribute(SettlementDecision, "success", lambda *_: None),
+        replace_attribute(settler._DecisionLog, "success", lambda *_: None),
+        replace_attribute(owner, name, value),
+    ):
+        yield
 
 
 def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
@@ -78,8 +91,7 @@ async def _stale_settle_is_written(
     """Write a stale settlement over the newer state of the run."""
     stale = await _real_settle(self, batch, decide)
     for run_id in stale:
-        overwrite = "UPDATE runs SET state = 'succeeded', reason = NULL WHERE id = ?"
-        await asyncio.to_thread(write, self.testbed.url, overwrite, (run_id,))
+        await asyncio.to_thread(overwrite_with_success, self.testbed, run_id)
     return stale
 
 

@@ -14,7 +14,7 @@ from tests.faults.checker import find_violations
 from tests.faults.client import TaskRequest, from_now
 from tests.faults.oracle import Due, Series
 from tests.faults.processes import Worker, Workers
-from tests.faults.store_snapshot import check_store, query, read_snapshot
+from tests.faults.store_snapshot import check_store, read_snapshot, read_state
 from tests.faults.testbed import Testbed, wait_until
 from tests.faults.worker_config import LEASE
 
@@ -25,9 +25,6 @@ Successor: TypeAlias = Literal["restart", "peer", "stranger"]
 SUCCESSORS: Final[tuple[Successor, ...]] = ("restart", "peer", "stranger")
 TIMEOUT: Final = 30.0
 """Longest wait, in seconds, for events that are not measured."""
-_STATE: Final = """
-SELECT task_state.state, task_state.reason FROM task_state JOIN tasks ON tasks.seq = task_state.task WHERE tasks.id = ?
-"""
 
 
 class Failover:
@@ -98,7 +95,7 @@ def has_second_attempt(testbed: Testbed) -> bool:
 
 
 def is_quarantined(testbed: Testbed, due: Due) -> bool:
-    return query(testbed, _STATE, (due.task,)) == [("failed", "quarantined")]
+    return read_state(testbed, due.task) == [("failed", "quarantined")]
 
 
 def one_shot(

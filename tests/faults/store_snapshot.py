@@ -1,4 +1,4 @@
-"""Snapshot of a store's runs and events, read with plain SQL instead of the store's code."""
+"""Snapshot of a store's runs, events and tasks, read with plain SQL or plain Redis commands instead of the store's code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from horae.clock import SystemClock
 from horae.runtime import make_store, sqlite_path
-from tests.faults.raw_sql import read
+from tests.faults import raw_redis
+from tests.faults.raw_sql import read, write
 from tests.faults.testbed import POLL_SECONDS, Testbed, wait_until
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,6 +33,10 @@ SELECT run_id, kind FROM (
 ) AS all_events ORDER BY tx, place
 """
 """PostgreSQL packs events of many runs into one row."""
+_ENTRIES: Final = "SELECT tasks.id, agenda.slot, agenda.planned FROM agenda JOIN tasks ON tasks.seq = agenda.task"
+_STATE: Final = """
+SELECT task_state.state, task_state.reason FROM task_state JOIN tasks ON tasks.seq = task_state.task WHERE tasks.id = ?
+"""
 _BUSY: Final = "SELECT (SELECT count(*) FROM {}) + (SELECT count(*) FROM agenda WHERE due <= ?)"
 
 
@@ -58,6 +63,7 @@ class Snapshot(NamedTuple):
 
 
 def query(testbed: Testbed, statement: str, bindings: tuple[Any, ...] = ()) -> list[Any]:
+    """Run a statement on a store with SQL."""
     return read(testbed.url, statement, bindings)
 
 
@@ -69,7 +75,45 @@ def number(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(microseconds=1)
 
 
+def is_on_redis(testbed: Testbed) -> bool:
+    return testbed.url.startswith("redis")
+
+
+def read_tasks(testbed: Testbed) -> list[tuple[str, str, datetime]]:
+    """Return id, name and instant of creation of all tasks."""
+    found = (
+        raw_redis.read_tasks(testbed.url)
+        if is_on_redis(testbed)
+        else query(testbed, "SELECT id, name, created FROM tasks")
+    )
+    return [(task, name, instant(created)) for task, name, created in found]
+
+
+def read_entries(testbed: Testbed) -> list[tuple[str, str, datetime]]:
+    """Return task, slot and planned instant of all agenda entries."""
+    found = raw_redis.read_entries(testbed.url) if is_on_redis(testbed) else query(testbed, _ENTRIES)
+    return [(task, slot, instant(planned)) for task, slot, planned in found]
+
+
+def read_state(testbed: Testbed, task: str) -> list[tuple[str, str | None]]:
+    """Return state and reason of a task; none if it is gone."""
+    if is_on_redis(testbed):
+        return raw_redis.read_state(testbed.url, task)
+    return query(testbed, _STATE, (task,))
+
+
+def overwrite_with_success(testbed: Testbed, run: str) -> None:
+    """Write an end over that of a run, without the store: for planted defects."""
+    if is_on_redis(testbed):
+        raw_redis.overwrite_state(testbed.url, run, "succeeded")
+    else:
+        write(testbed.url, "UPDATE runs SET state = 'succeeded', reason = NULL WHERE id = ?", (run,))
+
+
 def read_snapshot(testbed: Testbed) -> Snapshot:
+    if is_on_redis(testbed):
+        on_redis = tuple(_row(*values) for values in raw_redis.read_runs(testbed.url))
+        return Snapshot(on_redis, tuple(raw_redis.read_events(testbed.url)))
     every = f"SELECT {_COLUMNS} FROM runs" if sqlite_path(testbed.url) else _ON_A_SERVER  # noqa: S608
     rows = tuple(_row(*values) for values in query(testbed, _ROWS.format(every)))
     events = _EVENTS_IN_BUNDLES if testbed.url.startswith("postgres") else _EVENTS
@@ -78,6 +122,8 @@ def read_snapshot(testbed: Testbed) -> Snapshot:
 
 def busy(testbed: Testbed, due_by: datetime) -> int:
     """Count live runs, and agenda entries due by an instant."""
+    if is_on_redis(testbed):
+        return raw_redis.count_busy(testbed.url, number(due_by))
     live = "runs WHERE live = 1" if sqlite_path(testbed.url) else "live_runs"
     found: int = query(testbed, _BUSY.format(live), (number(due_by),))[0][0]
     return found

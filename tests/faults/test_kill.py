@@ -23,7 +23,7 @@ from tests.faults.scenario import (
     one_shot,
     violations,
 )
-from tests.faults.store_snapshot import instant, query, read_snapshot, wait_until_quiet
+from tests.faults.store_snapshot import read_entries, read_snapshot, wait_until_quiet
 from tests.faults.testbed import Testbed, wait_until
 from tests.faults.worker_config import LEASE
 
@@ -177,8 +177,7 @@ def test_f5_run_and_next_occurrence_commit_together(testbed: Testbed, workers: W
 
 
 def _next_planned(testbed: Testbed) -> datetime | None:
-    found = query(testbed, "SELECT planned FROM agenda WHERE slot = 'next'")
-    return instant(found[0][0]) if found else None
+    return next((planned for _, slot, planned in read_entries(testbed) if slot == "next"), None)
 
 
 def test_f5_claim_writes_the_next_occurrence(testbed: Testbed, workers: Workers) -> None:

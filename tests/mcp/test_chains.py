@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from tests.mcp.tool_client import ZONE, tools_for
 
 
@@ -41,3 +43,20 @@ async def test_meaning_names_the_predecessors_and_no_zone() -> None:
         assert [each["means"] for each in listed["tasks"]][-1] == "after one or two"
         edited = await tools("update_task", id="b", after=["two:failed"])
         assert edited["means"] == edited["task"]["means"] == "after two (failed)"
+
+
+async def test_chain_of_a_task_and_of_a_run_come_with_them_when_asked_for() -> None:
+    async with tools_for() as (harness, tools):
+        first = (await tools("schedule_task", when="every 1h", do="a", name="a"))["task"]["id"]
+        await tools("schedule_task", after=["a:failed"], do="b", name="b")
+        assert "chain" not in await tools("get_task", id="a")
+        chain = (await tools("get_task", id="b", chain=True))["chain"]
+        assert [(each["name"], each["means"]) for each in chain["tasks"]] == [
+            ("a", "every hour, Europe/Berlin"),
+            ("b", "after a (failed)"),
+        ]
+        assert chain["tasks"][1]["after"]["links"] == [{"task": first, "on": "failed"}]
+        assert chain["tasks"][0]["after"] is None
+        run = await harness.run_due(timedelta(hours=1))
+        found = (await tools("get_run", id=run.id, chain=True))["chain"]
+        assert [(each["task"], each["state"]) for each in found["links"]] == [("a", "succeeded"), ("b", "skipped")]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from horae.model.accounts.principal import Principal
-from tests.mcp.tool_client import ADMIN, PERSON, ZONE, tools_for
+from tests.mcp.tool_client import ADMIN, AGENT, PERSON, ZONE, tools_for
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,26 @@ async def test_context_mode_is_stored_in_the_payload() -> None:
         assert await tools.refused("schedule_task", **arguments, context_mode="all") == "bad_do"
 
 
+async def test_script_is_the_gate_of_the_task() -> None:
+    async with tools_for(ADMIN) as (harness, tools):
+        arguments = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *", "zone": ZONE}
+        made = await tools("schedule_task", **arguments, script="check-mail | tail -1")
+        (facts,) = (await harness.tasks.page(ADMIN)).items
+        gate = facts.task.policies.gate
+        assert gate is not None
+        assert (gate.kind, gate.timeout, gate.state) == ("command", timedelta(seconds=30), False)
+        assert json.loads(gate.spec)["argv"] == ["bash", "-c", "check-mail | tail -1"]
+        changed = await tools("update_task", task_id=made["task"]["id"], script="")
+        assert changed["task"]["policies"].get("gate") is None
+
+
+async def test_script_of_an_agent_waits_for_approval() -> None:
+    async with tools_for(AGENT) as (_harness, tools):
+        arguments = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
+        assert (await tools("schedule_task", **arguments))["task"]["state"] == "active"
+        assert (await tools("schedule_task", **arguments, script="ls"))["task"]["state"] == "paused"
+
+
 async def test_task_id_is_accepted_in_place_of_id() -> None:
     async with tools_for() as (_harness, tools):
         arguments = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
@@ -56,7 +78,8 @@ async def test_task_id_is_accepted_in_place_of_id() -> None:
         ({"schedule_type": "weekly", "schedule_value": "1"}, "compat_unknown_choice"),
         ({"schedule_type": "cron"}, "compat_missing"),
         ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "when": "every 1h"}, "two_spellings"),
-        ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "script": "rm -rf /"}, "unknown_field"),
+        ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "script": ["ls"]}, "bad_do"),
+        ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "script": "ls", "gate": {}}, "two_spellings"),
         ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "target_group_jid": "x"}, "unknown_field"),
     ],
 )

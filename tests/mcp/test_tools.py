@@ -14,7 +14,9 @@ from horae.mcp_server.call import ToolContext
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import Principal
+from horae.model.agents.delivery import PENDING_KIND, delivery_from
 from horae.model.outcome import Failed, Succeeded
+from horae.service.messages.streams import MessageDraft
 from tests.mcp.tool_client import ADMIN, AGENT, PERSON, ZONE, ToolClient, text_of, tools_for
 from tests.unit.service.service_harness import ServiceHarness
 
@@ -65,6 +67,47 @@ async def test_messages_are_sent_once_and_read() -> None:
         assert "hello" in await tools.line("read_messages", stream="chat:1")
         assert (await tools("read_messages", stream="chat:1", after=1))["messages"] == []
         assert await tools.refused("read_messages", stream="chat:2") == "no_such_stream"
+
+
+async def test_groups_are_listed_and_their_chats_read() -> None:
+    async with tools_for(ADMIN) as (harness, tools):
+        assert (await tools("list_groups"))["groups"] == []
+        group = await harness.service.groups.add(ADMIN, "family", "telegram:12", name="Our family")
+        (listed,) = (await tools("list_groups"))["groups"]
+        assert (listed["folder"], listed["stream"]) == ("family", "chat:telegram:12")
+        assert "family 'Our family'" in await tools.line("list_groups")
+        await harness.service.streams.send(ADMIN, group.stream, [MessageDraft("hello")], owner=group.owner)
+        page = await tools("read_messages", group="family")
+        assert [each["text"] for each in page["messages"]] == ["hello"]
+        assert await tools.refused("read_messages", group="other") == "no_such_group"
+        assert await tools.refused("read_messages") == "missing_field"
+    async with tools_for(AGENT) as (_harness, tools):
+        assert await tools.refused("list_groups") == "not_for_agents"
+
+
+async def test_text_for_a_group_is_delivered_to_its_chat_once() -> None:
+    async with tools_for(ADMIN) as (harness, tools):
+        group = await harness.service.groups.add(ADMIN, "family", "telegram:12", trigger="@Nova")
+        sent = [await tools("send_message", group="family", text="Good morning.", id="m-1") for _ in range(2)]
+        assert sent[0] == sent[1]
+        assert (sent[0]["stream"], sent[0]["number"]) == ("chat:telegram:12", 1)
+        other = await tools("send_message", group="family", text="Good morning.")
+        waiting = [delivery_from(each) for each in (await harness.store.records(PENDING_KIND, group.owner)).items]
+        assert [(each.id, each.chat, each.text) for each in waiting] == [
+            (sent[0]["delivery"], "telegram:12", "Good morning."),
+            (other["delivery"], "telegram:12", "Good morning."),
+        ]
+        transcript = await harness.service.chats.transcript(ADMIN, "telegram:12")
+        assert [(each.message.sender, each.message.is_own) for each in transcript.messages] == [("Nova", True)] * 2
+        assert [each.delivery and each.delivery.id for each in transcript.messages] == [each.id for each in waiting]
+        assert "On its way to telegram:12" in await tools.line("send_message", group="family", text="x")
+        assert await tools.refused("send_message", group="family", text=" ") == "empty_chat_message"
+        assert await tools.refused("send_message", group="other", text="x") == "no_such_group"
+        assert await tools.refused("send_message", text="x") == "missing_field"
+    async with tools_for(PERSON) as (_harness, tools):
+        assert await tools.refused("send_message", group="family", text="x") == "no_such_group"
+    async with tools_for(AGENT) as (_harness, tools):
+        assert await tools.refused("send_message", group="family", text="x") == "not_for_agents"
 
 
 async def test_dry_run_validates_and_writes_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -12,9 +14,22 @@ from horae.stores.memory import MemoryStore
 from horae.testing.contracts.model_based.machine import StoreMachine
 from horae.testing.contracts.model_based.machine_state import MachineState
 from horae.testing.contracts.model_based.message_machine import MessageMachine
+from tests.contract.defective_chains import DropsGateStates, ForgetsTheVerdict, ForgetsWhatHasFired, IgnoresEditedLinks
 from tests.contract.defective_messages import MESSAGES_DEFECTS
+from tests.contract.defective_placement import ClaimsFromEveryQueue, ForgetsTheVerdictOfWaitingRuns, TakesTheFirstLane
+from tests.sizes import SOAK
 
 from .defective_stores import DEFECTS
+
+CONTRACT_DEFECTS: Final = (
+    DropsGateStates,
+    ForgetsTheVerdict,
+    ForgetsTheVerdictOfWaitingRuns,
+    IgnoresEditedLinks,
+    TakesTheFirstLane,
+    *((ClaimsFromEveryQueue, ForgetsWhatHasFired) if SOAK else ()),
+)
+"""Defects of the contract tests in rules that the machine draws, too; the rarer ones are looked for in a soak run."""
 
 
 def look_at(kind: type[MemoryStore], examples: int, base: type[MachineState] = StoreMachine) -> None:
@@ -34,7 +49,7 @@ def look_at(kind: type[MemoryStore], examples: int, base: type[MachineState] = S
     run_state_machine_as_test(Machine, settings=profile)
 
 
-@pytest.mark.parametrize("kind", DEFECTS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*DEFECTS, *CONTRACT_DEFECTS], ids=lambda kind: kind.__name__)
 def test_a_planted_defect_is_found(kind: type[MemoryStore]) -> None:
     # A store that trips over its own defect may notice it itself, or run into a row that is not there.
     with pytest.raises((AssertionError, StoreError, KeyError)):

@@ -11,9 +11,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from horae.testing.contracts.model_based.message_machine import MessageMachine
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 from tests.sizes import sized
 
-from . import mariadb_machine, postgres_machine
+from . import mariadb_machine, postgres_machine, redis_machine
 from .sqlite_machine import SQLiteMachine, SQLiteMessageMachine
 
 WANTED: Final = os.environ.get("HORAE_EXAMPLES")
@@ -43,6 +44,10 @@ def test_mariadb_answers_as_memory_does(mariadb_server: MariaDBServer) -> None:
     run_state_machine_as_test(mariadb_machine.machine_on(mariadb_server), settings=lives(sized(6, soak=100)))
 
 
+def test_redis_answers_as_memory_does(redis_server: RedisServer) -> None:
+    run_state_machine_as_test(redis_machine.machine_on(redis_server), settings=lives(sized(4, soak=100)))
+
+
 def test_messages_in_sqlite_are_as_in_memory() -> None:
     run_state_machine_as_test(SQLiteMessageMachine, settings=lives(sized(8, soak=200)))
 
@@ -55,3 +60,8 @@ def test_messages_in_postgres_are_as_in_memory(postgres_server: PostgresServer) 
 def test_messages_in_mariadb_are_as_in_memory(mariadb_server: MariaDBServer) -> None:
     machine = mariadb_machine.machine_on(mariadb_server, MessageMachine)
     run_state_machine_as_test(machine, settings=lives(sized(3, soak=100)))
+
+
+def test_messages_in_redis_are_as_in_memory(redis_server: RedisServer) -> None:
+    machine = redis_machine.machine_on(redis_server, MessageMachine)
+    run_state_machine_as_test(machine, settings=lives(sized(2, soak=100)))

@@ -12,6 +12,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import StoreError
+from horae.lifecycle.control.control import pause
 from horae.model.run import RunState
 from horae.observe import metric_definitions
 from horae.observe.counters import MetricSet
@@ -21,6 +22,7 @@ from horae.ports.store import DEFAULT_TERMS
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import StoreContract
+from horae.testing.contracts.stores.claims.chains import ChainBench
 from horae.testing.contracts.stores.setup import add_tasks, claim, start_run
 from horae.testing.decisions import decide_start, lose_at, skip, start_everything, succeed
 from horae.testing.factories import NODE, NOON, SECOND, a_node, a_settlement, a_task
@@ -110,6 +112,17 @@ async def test_skipped_runs_are_counted_by_reason() -> None:
         ((reason, number),) = figures.counter(metric_definitions.SKIPPED).values.items()
         assert number == 1
         assert reason != ("",)
+
+
+async def test_skips_by_a_link_are_counted() -> None:
+    async with open_observed_store() as (store, figures, _):
+        bench = ChainBench(store)
+        await bench.join()
+        first = await bench.root()
+        second = await bench.after("b", first)
+        await bench.change(second, lambda facts: pause(facts, bench.now))
+        await bench.fire_root(first)
+        assert figures.counter(metric_definitions.SKIPPED).values == {("paused",): 1}
 
 
 async def test_takeover_of_a_dead_node_is_counted_once() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +20,12 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[MariaDBServer]:
     with MariaDBServer(in_memory=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    with RedisServer(in_memory=True) as server:
         yield server
 
 
@@ -34,3 +41,10 @@ def mariadb_url(mariadb_server: MariaDBServer) -> Iterator[str]:
     url = mariadb_server.new_database()
     yield url
     mariadb_server.drop_database(url)
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> Iterator[str]:
+    url = redis_server.new_database()
+    yield url
+    redis_server.drop_database(url)

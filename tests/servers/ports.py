@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import socket
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 HOST: Final = "127.0.0.1"
@@ -20,6 +21,14 @@ class ReservedPort:
 
     def __init__(self) -> None:
         self.number, self._claim = _reserved()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
 
     def release(self) -> None:
         self._claim.close()

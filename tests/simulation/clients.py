@@ -9,17 +9,17 @@ from random import Random
 from typing import Any, Final, cast
 
 from horae.errors import Refusal, StoreError
-from horae.lifecycle import edit
+from horae.lifecycle.control import edit
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.settle import settle
 from horae.model.accounts.principal import Principal
 from horae.model.change import Change
 from horae.model.ids import ENTROPY_BYTES, make_id
+from horae.model.inputs.run_input import RunInput
 from horae.model.outcome import Failed, Settlement, Succeeded
 from horae.model.policy import MISSED_MODES
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES
-from horae.model.run_input import RunInput
 from horae.model.task import Task
 from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter
@@ -38,7 +38,7 @@ from tests.simulation.drafts import (
     make_schedule,
 )
 from tests.simulation.faults import Link
-from tests.simulation.faulty_store import FaultyStore, behind
+from tests.simulation.faulty_store import FaultyStore, behind, timeless
 from tests.simulation.history import Action, History, Verdict
 from tests.simulation.unauthorized_clients import UnauthorizedClients
 
@@ -57,7 +57,7 @@ class Clients:
         dice: Random,
         ring: Callable[[], None],
     ) -> None:
-        self._inner = store
+        self._inner = timeless(store)
         self._link = link
         self._clock = clock
         self._history = history

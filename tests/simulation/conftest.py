@@ -1,12 +1,19 @@
-"""Terminal summary of the seeds' coverage and the explorer's counts, collected from all test processes."""
+"""Stores of the feature worlds; and the terminal summary of the seeds' coverage and the explorer's counts, collected from all test processes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.simulation.coverage import Coverage
+from tests.simulation.world_stores import WorldStore
+
+
+@pytest.fixture
+def world_store(request: pytest.FixtureRequest, tmp_path: Path) -> WorldStore:
+    return WorldStore(tmp_path / "horae.db" if request.param == "sqlite" else None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -141,6 +141,29 @@ class _NeverUnparks(RestorableStore):
         self._data = _NeverUnparksData()
 
 
+class _SometimesUnparksData(Data):
+    is_recovering = False
+
+    def _unpark_first(self, lane: str, count: int) -> None:
+        if not self.is_recovering:
+            super()._unpark_first(lane, count)
+
+
+class _RecoveryUnparksNothing(RestorableStore):
+    """The recovery of a crashed node frees the slots of its runs, but nothing that waits for them goes on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = self._sometimes = _SometimesUnparksData()
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        self._sometimes.is_recovering = True
+        try:
+            return await super().recover(node, renewals, decide, limit)
+        finally:
+            self._sometimes.is_recovering = False
+
+
 class _ClaimsEarly(RestorableStore):
     """Claims entries that are due a minute later."""
 
@@ -219,6 +242,13 @@ DEFECTS: Final = (
     Defect("one try too many", "plain", Rules(settle=_one_try_too_many), "tried more often", 9),
     Defect("lanes are not counted", "lane", Rules(fire=_lanes_not_counted), "than it has seats", 3),
     Defect("a freed lane slot unparks nothing", "lane", Rules(store=_NeverUnparks), "the end cannot be reached", 3),
+    Defect(
+        "a lane slot freed by a crash unparks nothing",
+        "lane-crashes",
+        Rules(store=_RecoveryUnparksNothing),
+        "the end cannot be reached",
+        4,
+    ),
     Defect("claimed a minute early", "plain", Rules(store=_ClaimsEarly), "before its instant", 2),
     Defect("tokens do not rise", "plain", Rules(store=_OldTokens), "a token did not rise", 3),
     Defect("overlap is ignored", "overlap-skip", Rules(fire=_overlap_ignored), "two runs of A at once", 5),

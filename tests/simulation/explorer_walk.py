@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from horae.lifecycle import control
+from horae.lifecycle.control import control
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover, release
 from horae.lifecycle.settle import settle

@@ -114,6 +114,21 @@ def behind(inner: FullStore, link: Link, history: History) -> FullStore:
     return cast("FullStore", FaultyStore(inner, link, history))
 
 
+class _TimelessStore:
+    """A store whose calls take no virtual time, without a link."""
+
+    def __init__(self, inner: FullStore) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._inner, name)
+        return lambda *arguments, **named: _at_work(lambda: method(*arguments, **named))
+
+
+def timeless(inner: FullStore) -> FullStore:
+    return cast("FullStore", _TimelessStore(inner))
+
+
 async def _at_work(work: Callable[[], Awaitable[_T]]) -> _T:
     """A store may use threads of its own: until it has answered, no virtual time passes, not even if its caller froze."""
     loop = asyncio.get_running_loop()

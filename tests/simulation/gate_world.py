@@ -14,20 +14,20 @@ from functools import partial
 from typing import Final
 
 from horae.errors import Refusal
-from horae.lifecycle import control
+from horae.lifecycle.control import control
 from horae.lifecycle.plan import Draft, plan
 from horae.model.events.event import EventKind
 from horae.model.gate import GATE_STATE_KIND, MAX_GATE_FAILURES, Gate, gate_wait
 from horae.model.ids import ENTROPY_BYTES, make_id
+from horae.model.inputs.run_input import is_gate_check
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.policy import Guarantee, Policies, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
-from horae.model.run_input import is_gate_check
 from horae.model.task import PauseCause, Target, TaskState
+from horae.ports.full_store import FullStore
 from horae.ports.target import Invocation
 from horae.schedule import Every
-from horae.stores.memory import MemoryStore
 from tests.simulation.clients import Clients
 from tests.simulation.evidence import Evidence, Occurrence
 from tests.simulation.history import GateRecord
@@ -131,7 +131,7 @@ class GateWorld(World):
     make_clients = GateClients
 
 
-async def check_gates(evidence: Evidence, store: MemoryStore) -> list[str]:
+async def check_gates(evidence: Evidence, store: FullStore) -> list[str]:
     """Return every contradiction between the ledger of gates and targets, the rows, and the stored states."""
     problems = [f"the integrity check found: {doubt}" for doubt in evidence.doubts]
     problems += _check_calls(evidence)

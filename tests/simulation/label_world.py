@@ -9,7 +9,7 @@ from typing import Final
 
 from horae.lifecycle.plan import Draft, plan
 from horae.model.ids import ENTROPY_BYTES, make_id
-from horae.model.node_labels import LabelPairs, has_labels
+from horae.model.lanes.node_labels import LabelPairs, has_labels
 from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.task import Target
 from horae.ports.full_store import FullStore

@@ -12,9 +12,9 @@ from horae.model.messages import NewMessage
 from horae.model.outcome import Outcome
 from horae.model.policy import Missed, Policies, RetryPolicy
 from horae.model.task import Target
+from horae.ports.full_store import FullStore
 from horae.ports.target import Invocation
 from horae.schedule import Every
-from horae.stores.memory import MemoryStore
 from tests.simulation.clients import Clients
 from tests.simulation.target import SimulatedTarget
 from tests.simulation.target_behaviours import Behaviour
@@ -73,7 +73,7 @@ class MessageWorld(World):
     make_clients = MessageClients
 
 
-async def check_messages(store: MemoryStore) -> list[str]:
+async def check_messages(store: FullStore) -> list[str]:
     """Return every contradiction: a message is answered if and only if the cursor has passed it."""
     problems = list(await store.check())
     state = await store.stream("ada", CHAT)

@@ -11,7 +11,7 @@ from random import Random
 from horae.engine.engine import Engine
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
-from horae.model.node_labels import LabelPairs
+from horae.model.lanes.node_labels import LabelPairs
 from horae.ports.full_store import FullStore
 from horae.virtual_time import VirtualClock
 from tests.simulation.faults import FaultRates, Link
@@ -74,10 +74,11 @@ class Node:
         self._begin(self._gate, self._link)
 
     def _begin(self, gate: Gate, link: Link) -> None:
-        target = SimulatedTarget(self._surroundings, link.who, self._clock, self._history, self._dies(link))
+        store = behind(self._store, link, self._history)
+        target = SimulatedTarget(self._surroundings, link.who, self._clock, self._history, self._dies(link), store)
         engine = Engine(
-            behind(self._store, link, self._history),
-            {"simulated": target, "function": target},
+            store,
+            dict.fromkeys(target.kinds, target),
             self._clock,
             self._settings,
             version="0",

@@ -8,8 +8,8 @@ from typing import Final
 from horae.lifecycle.plan import Draft, plan
 from horae.model.entry import EntryState
 from horae.model.ids import ENTROPY_BYTES, make_id
+from horae.model.lanes.rate import Rate
 from horae.model.policy import Missed, Policies, RetryPolicy
-from horae.model.rate import Rate
 from horae.model.task import Target
 from horae.schedule import Every
 from tests.simulation.clients import Clients

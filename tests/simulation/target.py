@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 from horae.clock import Clock
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
+from horae.ports.full_store import FullStore
 from horae.ports.target import Invocation
 from tests.simulation.history import History, TargetCall
 from tests.simulation.target_behaviours import Behaviour
@@ -43,11 +44,20 @@ class SharedTargetState:
 
 
 class SimulatedTarget:
-    """The target as one node has it; `die` ends that node at once."""
+    """The target as one node has it; `die` ends that node at once, `store` is the store as that node sees it."""
+
+    kinds: tuple[str, ...] = ("simulated", "function")
 
     def __init__(
-        self, surroundings: SharedTargetState, life: str, clock: Clock, history: History, die: Callable[[str], None]
+        self,
+        surroundings: SharedTargetState,
+        life: str,
+        clock: Clock,
+        history: History,
+        die: Callable[[str], None],
+        store: FullStore,
     ) -> None:
+        self._store = store
         self._surroundings = surroundings
         self._life = life
         self._clock = clock

@@ -20,6 +20,7 @@ from horae.stores.memory import MemoryStore
 from horae.stores.memory.agenda import MemoryAgenda
 from horae.stores.memory.data import Data
 from tests.simulation.chain_world import ChainWorld, check_chains
+from tests.simulation.world_stores import WorldStore, worlds
 from tests.sizes import sized
 
 SEEDS = range(1, 1 + sized(3, soak=200))
@@ -29,9 +30,9 @@ def problems_of(seed: int) -> list[str]:
     return check_chains(ChainWorld(seed, MemoryStore).run())
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_every_link_fires_once_for_each_root(seed: int) -> None:
-    evidence = ChainWorld(seed, MemoryStore).run()
+@pytest.mark.parametrize(("world_store", "seed"), worlds(SEEDS), indirect=["world_store"])
+def test_every_link_fires_once_for_each_root(world_store: WorldStore, seed: int) -> None:
+    evidence = world_store.run(ChainWorld, seed)
     assert check_chains(evidence) == []
     assert not evidence.complaints
     assert sum(run.chain is not None for run in evidence.runs.values()) > 100

@@ -24,7 +24,9 @@ from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.stores.memory import MemoryStore
 from tests.simulation import node
+from tests.simulation.evidence import Evidence
 from tests.simulation.gate_world import GateTarget, GateWorld, check_gates
+from tests.simulation.world_stores import WorldStore, worlds
 from tests.sizes import sized
 
 SEEDS = range(1, 1 + sized(2, soak=100))
@@ -44,11 +46,15 @@ def find_problems(kind: type[MemoryStore] = MemoryStore) -> list[str]:
     return next((problems for seed in range(1, 9) if (problems := problems_of(seed, kind))), [])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_gates_keep_their_rules_under_crashes(seed: int) -> None:
-    store = MemoryStore()
-    evidence = GateWorld(seed, lambda: store).run()
-    assert asyncio.run(check_gates(evidence, store)) == []
+async def _check_all(world_store: WorldStore, evidence: Evidence) -> list[str]:
+    async with world_store.opened() as store:
+        return await check_gates(evidence, store)
+
+
+@pytest.mark.parametrize(("world_store", "seed"), worlds(SEEDS), indirect=["world_store"])
+def test_gates_keep_their_rules_under_crashes(world_store: WorldStore, seed: int) -> None:
+    evidence = world_store.run(GateWorld, seed)
+    assert asyncio.run(_check_all(world_store, evidence)) == []
     assert not evidence.complaints
     assert len(evidence.history.gate_calls) > 100
     reasons = Counter(run.reason for run in evidence.runs.values())
@@ -110,25 +116,27 @@ def test_back_off_that_does_not_grow_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert any("was asked again after" in each for each in find_problems())
 
 
-def test_start_before_the_gate_under_at_most_once_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+async def start_first(self: Runner, active: ActiveRun, gate: Gate) -> Outcome | None:
     """Defect: the start is written before the gate is asked, so that the death of a node during the gate loses the run."""
+    refused = await self._commit_start(active) if active.run.state is RunState.CLAIMED else None
+    if refused is not None:
+        return refused
+    active.verdict = await self._ask_gate(active, gate)
+    active.gate = active.verdict.data
+    return None if active.verdict.is_open else Skipped(active.verdict.reason, Reason.GATE_CLOSED)
 
-    async def start_first(self: Runner, active: ActiveRun, gate: Gate) -> Outcome | None:
-        refused = await self._commit_start(active) if active.run.state is RunState.CLAIMED else None
-        if refused is not None:
-            return refused
-        active.verdict = await self._ask_gate(active, gate)
-        active.gate = active.verdict.data
-        return None if active.verdict.is_open else Skipped(active.verdict.reason, Reason.GATE_CLOSED)
 
+async def start_nothing(_self: Runner, _active: ActiveRun) -> Outcome | None:
+    """Defect: the start is not written."""
+    return None
+
+
+def test_start_before_the_gate_under_at_most_once_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runner, "_pass_gate", start_first)
     assert any("is lost, although its gate said" in each for each in find_problems())
 
 
 def test_start_that_is_not_written_under_at_most_once_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def start_nothing(_self: Runner, _active: ActiveRun) -> Outcome | None:
-        return None
-
     monkeypatch.setattr(Runner, "_commit_start", start_nothing)
     assert any("although at_most_once" in each for each in find_problems())
 

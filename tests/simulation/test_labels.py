@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 
 from horae.lifecycle import fire
-from horae.model import route
+from horae.model.lanes import route
 from horae.stores.memory import MemoryStore
 from tests.simulation.label_world import LabelWorld, check_labels
+from tests.simulation.world_stores import WorldStore, worlds
 from tests.sizes import sized
 
 SEEDS = range(1, 1 + sized(2, soak=100))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_node_claims_what_requires_other_labels(seed: int) -> None:
-    evidence = LabelWorld(seed, MemoryStore).run()
+@pytest.mark.parametrize(("world_store", "seed"), worlds(SEEDS), indirect=["world_store"])
+def test_no_node_claims_what_requires_other_labels(world_store: WorldStore, seed: int) -> None:
+    evidence = world_store.run(LabelWorld, seed)
     assert check_labels(evidence) == []
     assert not evidence.complaints
     assert len(evidence.history.claims) > 200

@@ -20,6 +20,7 @@ from horae.stores.messages import StreamWrites, write_streams
 from horae.stores.run_to_end import run_to_end
 from tests.simulation import node
 from tests.simulation.message_world import MessageTarget, MessageWorld, check_messages
+from tests.simulation.world_stores import WorldStore, worlds
 from tests.sizes import sized
 
 SEEDS = range(1, 1 + sized(2, soak=100))
@@ -40,13 +41,17 @@ def find_problems(kind: type[MemoryStore] = MemoryStore) -> list[str]:
     return next((problems for seed in range(1, 13) if (problems := problems_of(seed, kind))), [])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cursor_moves_with_the_run_that_handled_the_messages(seed: int) -> None:
-    store = MemoryStore()
-    evidence = MessageWorld(seed, lambda: store).run()
-    assert asyncio.run(check_messages(store)) == []
+@pytest.mark.parametrize(("world_store", "seed"), worlds(SEEDS), indirect=["world_store"])
+def test_cursor_moves_with_the_run_that_handled_the_messages(world_store: WorldStore, seed: int) -> None:
+    evidence = world_store.run(MessageWorld, seed)
     assert not evidence.complaints
-    state = asyncio.run(store.stream("ada", "chat"))
+    asyncio.run(_check_all(world_store))
+
+
+async def _check_all(world_store: WorldStore) -> None:
+    async with world_store.opened() as store:
+        assert await check_messages(store) == []
+        state = await store.stream("ada", "chat")
     assert state is not None
     assert state.cursors[0].number > 100
 

@@ -8,11 +8,12 @@ from typing import Final
 
 import pytest
 
-from horae.lifecycle import rate as rate_rules
-from horae.model.rate import Rate, StartsAt
+from horae.lifecycle.lanes import rate as rate_rules
+from horae.model.lanes.rate import Rate, StartsAt
 from horae.stores.memory import MemoryStore, data
 from horae.stores.memory.data import Data
 from tests.simulation.rate_world import RATE, RateWorld, check_rate
+from tests.simulation.world_stores import WorldStore, worlds
 from tests.sizes import sized
 
 SEEDS = range(1, 1 + sized(2, soak=100))
@@ -23,10 +24,9 @@ def problems_of(seed: int) -> list[str]:
     return check_rate(RateWorld(seed, lambda: store).run())
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_window_has_more_starts_than_the_rate(seed: int) -> None:
-    store = MemoryStore()
-    evidence = RateWorld(seed, lambda: store).run()
+@pytest.mark.parametrize(("world_store", "seed"), worlds(SEEDS), indirect=["world_store"])
+def test_no_window_has_more_starts_than_the_rate(world_store: WorldStore, seed: int) -> None:
+    evidence = world_store.run(RateWorld, seed)
     assert check_rate(evidence) == []
     assert not evidence.complaints
     assert sum(run.claimed is not None for run in evidence.runs.values()) > 50 * RATE.starts

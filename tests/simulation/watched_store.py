@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeVar
 
 from horae.model.change import ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from horae.model.entry import CLAIMABLE, MAX_REPARKS, Entry
+from horae.model.lanes.rate import RateChange
+from horae.model.lanes.route import is_route
 from horae.model.outcome import Settlement
-from horae.model.rate import RateChange
 from horae.model.record import RecordWrite
-from horae.model.route import is_route
 from horae.ports.store import Claim
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.entries import key_of

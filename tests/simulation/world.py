@@ -45,6 +45,8 @@ STARTS: Final = (
 
 class World:
     make_clients = Clients
+    length = DAY
+    """Time with faults."""
 
     def __init__(self, seed: int, make_store: Callable[[], FullStore], *, threaded: bool = False) -> None:
         self.seed = seed
@@ -120,7 +122,7 @@ class World:
 
     async def _run_with_faults(self, nemesis: Nemesis, people: Clients) -> None:
         going = [asyncio.ensure_future(nemesis.run()), asyncio.ensure_future(people.run())]
-        await self.clock.pause(DAY.total_seconds())
+        await self.clock.pause(self.length.total_seconds())
         await people.unblock_all()
         for job in going:
             job.cancel()

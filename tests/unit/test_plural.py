@@ -25,7 +25,7 @@ NO_NOUNS = frozenset(
     "answers as belongs comes contains counts describes does ends ends exists gives goes has holds is its lets looks names "
     "needs says stands stays takes tells this was redirects jumps ms finds ours sees leaves reads shows makes means "
     "sends misses allows fires opens across always less unless refers begins seems keeps asks equals fails loses status "
-    "address claims works applies wants https requires appears waits receives knows".split()
+    "address claims works applies wants https requires appears waits receives knows removes executes lacks".split()
 )
 
 

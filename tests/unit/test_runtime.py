@@ -15,6 +15,8 @@ from horae.cli.session.command_settings import CommandSettings
 from horae.cli.session.local import LocalSession, run_locally
 from horae.engine.settings import EngineSettings
 from horae.errors import Refusal, UnknownStore
+from horae.node.options import NodeOptions
+from horae.node.worker import _engine_settings
 from horae.ports.records import Record
 from horae.runtime import NoNotifier, make_store, make_wakeup, process_settings, sqlite_path
 from horae.runtime.service_factory import callback_key
@@ -215,3 +217,11 @@ async def test_invalid_wake_mode_is_refused_for_apps_and_commands(
             run_locally, CommandSettings().with_store("sqlite:///horae.db"), last_event, create=True
         )
     assert caught.value.code == code
+
+
+def test_a_poll_of_a_minute_makes_no_occurrence_missed() -> None:
+    """An occurrence that is later than the poll ceiling counts as missed, so that it is at least as long as the poll."""
+    settings = _engine_settings(EngineSettings(), NodeOptions(began=0.0, poll=60.0))
+    assert (settings.precise, settings.poll_interval) == (False, timedelta(seconds=60))
+    assert settings.terms.poll_ceiling == timedelta(seconds=60)
+    assert _engine_settings(EngineSettings(), NodeOptions(began=0.0, poll=2.0)).terms == EngineSettings().terms

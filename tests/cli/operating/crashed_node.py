@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from horae import Horae
 from horae.clock import SystemClock
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 
 
 class HourAgoClock(SystemClock):

@@ -19,7 +19,7 @@ from horae import Horae
 from horae.clock import SystemClock
 from horae.model.run import Run
 from horae.ports.store import RunFilter
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 from tests.cli import fork_server
 
 T = TypeVar("T")
@@ -71,10 +71,14 @@ class Deployment:
         """Call `work` with a `Horae` on the same store, in this process and without an engine."""
 
         async def call() -> T:
-            async with Horae(self.url, engine=False, zone="UTC") as app:
+            async with self.library() as app:
                 return await work(app)
 
         return asyncio.run(call())
+
+    def library(self) -> Horae:
+        """Return a `Horae` on the same store, not yet open and without an engine."""
+        return Horae(self.url, engine=False, zone="UTC")
 
     def add(self, **task: Any) -> str:
         """Create a task from its wire fields; return its id."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from horae.wire.tasks import task_json
+from horae.wire.tasks.task import task_json
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 

@@ -147,3 +147,25 @@ def test_lanes_of_a_file_may_have_a_rate(deployment: Deployment) -> None:
     assert '{"lane": {"name": "crm", "limit": 3, "rate": "5/1m"}}' in exported
     deployment.write("tasks.yaml", "lanes: {api: {rate: often}}\ntasks: []\n")
     assert "is not a number of starts per duration" in deployment.horae("apply", "-f", "tasks.yaml").stderr
+
+
+def test_past_of_a_task_counts_when_it_is_made(deployment: Deployment) -> None:
+    task = """
+tasks:
+  - name: weekly
+    when: {kind: every, interval: PT168H, repeat: 10}
+    say: x
+    past: {created: "2026-01-01T00:00:00Z", counted: 7}
+"""
+    deployment.write("tasks.yaml", task)
+    report = deployment.answer("simulate", "tasks.yaml", "--for", "60d", "--from", "2026-03-01T00:00Z")
+    assert [each["ran"] for each in report["tasks"]] == [3]
+    deployment.ok("apply", "-f", "tasks.yaml", "--yes")
+    made = task_definitions(deployment)["weekly"]
+    assert (made["created"], made["counted"]) == ("2026-01-01T00:00:00.000Z", 7)
+    deployment.write("tasks.yaml", task.replace("counted: 7", "counted: 9"))
+    assert "nothing to do" in deployment.horae("apply", "-f", "tasks.yaml").stderr
+    deployment.write("tasks.yaml", task.replace("counted: 7", "counted: many").replace("weekly", "other"))
+    refused = deployment.horae("apply", "-f", "tasks.yaml", "--yes")
+    assert refused.returncode != 0
+    assert "counted" in refused.stderr

@@ -7,10 +7,10 @@ import platform
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from horae import Horae
 from horae.model.record import Record
 from horae.ports.node_records import CLOCK_STEP, ClockStep
 from tests.cli.operating.deployment import Deployment
@@ -23,38 +23,31 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     made.end()
 
 
-async def record_step(app: Horae, retention: timedelta, host: str = "clockwork") -> None:
-    now = app.clock.now()
-    step = ClockStep(host, now, timedelta(hours=1))
-    record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + retention)
-    await app.store.put_record(record, replacing=None)
+RECENT: Final = timedelta(days=1)
+OLD: Final = -timedelta(seconds=1)
 
 
-async def record_recent_step(app: Horae) -> None:
-    await record_step(app, timedelta(days=1))
+async def record_step(deployment: Deployment, retention: timedelta, host: str = "clockwork") -> None:
+    async with deployment.library() as app:
+        now = app.clock.now()
+        step = ClockStep(host, now, timedelta(hours=1))
+        record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + retention)
+        await app.store.put_record(record, replacing=None)
 
 
-async def record_old_step(app: Horae) -> None:
-    await record_step(app, -timedelta(seconds=1))
-
-
-async def record_step_of_this_machine(app: Horae) -> None:
-    await record_step(app, timedelta(days=1), platform.node())
-
-
-def test_doctor_reports_a_clock_set_back(deployment: Deployment) -> None:
-    deployment.call_library(record_recent_step)
+async def test_doctor_reports_a_clock_set_back(deployment: Deployment) -> None:
+    await record_step(deployment, RECENT)
     assert "The clock of clockwork was set back by 3600 s at " in deployment.horae("doctor").stdout
     assert "clockwork 的时钟在" in deployment.horae("doctor", "--lang", "zh").stdout
 
 
-def test_doctor_ignores_a_step_older_than_a_day(deployment: Deployment) -> None:
-    deployment.call_library(record_old_step)
+async def test_doctor_ignores_a_step_older_than_a_day(deployment: Deployment) -> None:
+    await record_step(deployment, OLD)
     assert "set back" not in deployment.horae("doctor").stdout
 
 
-def test_status_and_nodes_show_a_clock_set_back(deployment: Deployment) -> None:
-    deployment.call_library(record_step_of_this_machine)
+async def test_status_and_nodes_show_a_clock_set_back(deployment: Deployment) -> None:
+    await record_step(deployment, RECENT, platform.node())
     deployment.up().ready()
     for command in ("status", "nodes"):
         output = deployment.ok(command)
@@ -68,8 +61,8 @@ def test_status_and_nodes_show_a_clock_set_back(deployment: Deployment) -> None:
     assert (step["host"], step["by_ms"]) == (platform.node(), 3_600_000)
 
 
-def test_status_and_nodes_show_no_old_step_and_no_step_of_another_host(deployment: Deployment) -> None:
-    deployment.call_library(record_recent_step)
+async def test_status_and_nodes_show_no_old_step_and_no_step_of_another_host(deployment: Deployment) -> None:
+    await record_step(deployment, RECENT)
     deployment.up().ready()
     assert "The clock of clockwork" in deployment.ok("status")
     assert "set back" not in deployment.ok("nodes")
@@ -77,5 +70,5 @@ def test_status_and_nodes_show_no_old_step_and_no_step_of_another_host(deploymen
     assert node["clock_step"] is None
     other = Deployment(deployment.folder / "other")
     other.folder.mkdir()
-    other.call_library(record_old_step)
+    await record_step(other, OLD)
     assert other.answer("overview")["clock_steps"] == []

@@ -58,6 +58,22 @@ def test_key_file_readable_by_others_is_an_error(deployment: Deployment) -> None
     assert "1 secret is sealed, but the key" in deployment.horae("doctor").stdout
 
 
+def test_list_of_senders_with_a_defect_is_an_error(deployment: Deployment) -> None:
+    deployment.ok("add", "every 1h", "--say", "x")
+    checks = json.loads(deployment.horae("doctor", "--json").stdout)["checks"]
+    assert "senders" not in {each["check"] for each in checks}
+    senders = deployment.folder / "agents" / "sender-allowlist.json"
+    senders.parent.mkdir(exist_ok=True)
+    senders.write_text('{"default": {"allow": "everyone"}}', encoding="utf-8")
+    done = deployment.horae("doctor")
+    assert done.returncode == 1
+    assert "No sender may wake an agent: the list of senders" in done.stdout
+    assert "/default/allow" in done.stdout
+    senders.write_text('{"default": {"allow": ["ada"]}}', encoding="utf-8")
+    found = json.loads(deployment.horae("doctor", "--json").stdout)["checks"]
+    assert {each["check"]: each["grade"] for each in found}["senders"] == "ok"
+
+
 def test_unreadable_settings_are_reported(deployment: Deployment) -> None:
     deployment.write("horae.toml", "stoer = 'x'\n")
     done = deployment.horae("doctor")

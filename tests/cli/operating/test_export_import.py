@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from horae.cli.transfer.export_reader import continue_schedule
-from horae.model.run_input import RunInput
+from horae.model.inputs.run_input import RunInput
 from tests.cli.command_line import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.cli.operating.store_contents import task_definitions
@@ -33,6 +33,27 @@ def fill(deployment: Deployment) -> None:
     over = deployment.add(name="over", when="every 1h", say="x")
     deployment.call_library(lambda app: app.service.tasks.cancel(app.who, over))
     deployment.call_library(lambda app: app.lane("one", 3))
+
+
+def test_lane_template_is_set_exported_and_restored_with_the_lanes_that_follow_it(
+    deployment: Deployment, other_deployment: Deployment
+) -> None:
+    for owner in ("ada", "bob", "cyn"):
+        deployment.add(name=owner, when="every 1h", say="x", owner=owner, lane="api:{owner}", key=owner)
+    deployment.ok("lane", "api:{owner}", "--rate", "5/1s")
+    deployment.ok("lane", "api:cyn", "2")
+    lanes = {lane["name"]: (lane["limit"], lane["rate"]) for lane in deployment.answer("lanes")}
+    assert lanes["api:ada"] == lanes["api:bob"] == lanes["api:{owner}"]
+    assert lanes["api:cyn"] == (2, "5/1s")
+    deployment.ok("export", "--out", "all.jsonl")
+    file = deployment.folder / "all.jsonl"
+    exported = [json.loads(line).get("lane") for line in file.read_text().splitlines()]
+    assert [lane["name"] for lane in exported if lane] == ["api:cyn", "api:{owner}"]
+    other_deployment.ok("import", str(file))
+    assert {each["name"]: (each["limit"], each["rate"]) for each in other_deployment.answer("lanes")} == lanes
+    other_deployment.ok("lane", "api:{owner}", "--rate", "7/1s")
+    after = {each["name"]: each["rate"] for each in other_deployment.answer("lanes")}
+    assert after == {"api:ada": "7/1s", "api:bob": "7/1s", "api:cyn": "5/1s", "api:{owner}": "7/1s"}
 
 
 def test_import_restores_the_exported_tasks(deployment: Deployment, other_deployment: Deployment) -> None:
@@ -198,9 +219,9 @@ def test_nanoclaw_groups_become_records_and_lanes(deployment: Deployment) -> Non
     assert answer["groups"] > 0
     assert tried["runs"] == answer["runs"] == {"taken": 1, "left": 0, "there": 0}
     lanes = {lane.name: lane.limit for lane in deployment.call_library(lambda app: app.store.lanes())}
-    groups = deployment.call_library(lambda app: app.store.records("group")).items
-    assert len(groups) == answer["groups"]
-    assert all(lanes[record.owner] == 1 for record in groups)
+    groups = deployment.answer("group", "ls")
+    assert [each["folder"] for each in groups] == ["family"]
+    assert lanes["group:family"] == 1
 
 
 def test_openclaw_jobs_are_recognised(deployment: Deployment) -> None:

@@ -32,8 +32,9 @@ def test_valid_export_is_read() -> None:
     read = read_export("all.jsonl", lines({"task": TASK}, {"run": RUN}, {"group": GROUP}), None)
     (run,) = read.runs
     assert (run.key, run.attempt, run.past.duration) == ("import:tsk_1", 1, timedelta(milliseconds=1.5))
-    (group,) = read.result.groups
-    assert (group.folder, group.requires_trigger, group.config) == ("main", True, {"a": 1})
+    (group,) = read.groups
+    assert (group.folder, group.fields["requires_trigger"]) == ("main", True)
+    assert [each.code for each in group.notes] == ["nanoclaw_config"]
 
 
 @pytest.mark.parametrize(

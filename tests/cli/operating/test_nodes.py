@@ -10,6 +10,7 @@ from typing import Any, Final
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from tests.cli.operating.deployment import Deployment, Up
+from tests.servers.redis import RedisServer
 
 HOLDS: Final = """
 import threading
@@ -149,5 +150,15 @@ def test_invalid_arguments_are_refused(deployment: Deployment) -> None:
     ):
         assert deployment.horae("nodes", *arguments).returncode == 2
     assert deployment.horae("nodes", "drain", "nod_1").returncode == 3
-    for arguments in (("--poll", "11"), ("--poll", "0"), ("--batch", "0"), ("--concurrency", "0"), ("--lease", "0.5")):
+    for arguments in (("--poll", "61"), ("--poll", "0"), ("--batch", "0"), ("--concurrency", "0"), ("--lease", "0.5")):
         assert deployment.horae("worker", *arguments).returncode == 2
+
+
+def test_list_says_what_a_store_on_a_server_can_lose(deployment: Deployment, redis_url: str) -> None:
+    said = deployment.horae("nodes", environment={"HORAE_STORE": redis_url})
+    assert "Durable: " in said.stdout
+    assert "appendfsync always" in said.stdout
+    with RedisServer(settings={"appendfsync": "everysec"}) as server:
+        said = deployment.horae("nodes", environment={"HORAE_STORE": server.new_database()})
+        assert "it can lose what it acknowledged in about the last second" in said.stdout
+    assert "Durable" not in deployment.horae("nodes").stdout

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from horae import Horae
 from tests.cli.operating.deployment import Deployment
 from tests.faults.processes import ROOT, is_alive
+from tests.servers.ports import HOST, ReservedPort
 
 JOBS: Final = """
 import os
@@ -318,3 +320,18 @@ def test_removed_store_file_is_reported_in_json(deployment: Deployment) -> None:
     deployment.path.unlink()
     assert json.loads(up.expect("store.lost"))["path"] == str(deployment.path)
     assert up.ends() == 7
+
+
+def test_store_that_cannot_be_reached_is_refused_once(tmp_path: Path) -> None:
+    with ReservedPort() as port:
+        done = subprocess.run(
+            [sys.executable, "-m", "horae", "up", "--port", "0", "--store", f"postgresql://{HOST}:{port.number}/x"],
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 7
+    assert done.stderr.count("There is no answer from") == 1, done.stderr

@@ -8,7 +8,9 @@ from typing import Final
 from tests.cli import (
     test_add_edit_show,
     test_add_key,
+    test_chains,
     test_failures,
+    test_groups,
     test_next_all,
     test_read_commands,
     test_run_commands,
@@ -78,9 +80,15 @@ SERVER_TESTS: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_system_tasks_are_listed_when_asked_for",
         "test_changes_of_a_system_task_are_refused_with_a_hint_that_works",
     ),
+    test_chains: ("test_chain_is_added_and_shown_as_a_tree", "test_edit_changes_predecessors_and_mode"),
     test_failures: (
         "test_failures_are_grouped_and_a_group_is_retried",
         "test_unknown_group_and_stray_dry_run_are_refused",
+    ),
+    test_groups: (
+        "test_group_is_registered_changed_stopped_and_removed",
+        "test_refusals_have_hints_that_work",
+        "test_tasks_of_a_group_are_those_of_its_owner",
     ),
     test_next_all: ("test_planned_runs_of_all_tasks_are_listed_by_due_instant",),
     test_views: ("test_views_are_saved_used_and_removed", "test_absent_and_contradicting_views_are_refused"),

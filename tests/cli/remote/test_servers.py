@@ -17,7 +17,7 @@ import pytest
 
 from horae import Horae
 from horae.version import __version__
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 from tests.cli.json_schemas import check_schema
 from tests.cli.operating.deployment import Deployment
 from tests.cli.remote.server import RemoteCli, Server

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from horae.stores.masked_url import has_secret, mask_url, without_password
+from horae.stores.addresses.masked_url import has_secret, mask_url, without_password
 from tests.cli.command_line import Cli
 from tests.cli.servers.conftest import PASSWORD
 

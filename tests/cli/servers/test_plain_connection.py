@@ -31,7 +31,7 @@ def test_node_and_doctor_warn_about_mariadb_without_tls(deployment: Deployment) 
     assert sum(f"the connection to {NAME} is not encrypted" in line for line in up.output) == 1
     done = deployment.horae("doctor")
     assert f"The connection to {NAME} is not encrypted" in done.stdout
-    assert "add ssl-mode=verify-identity to the address of the store" in done.stdout
+    assert "put ssl-mode=verify-identity into the address of the store" in done.stdout
     assert "未加密" in deployment.horae("doctor", "--lang", "zh").stdout
 
 

@@ -16,7 +16,7 @@ from horae.errors import StoreError
 from tests.faults.client import RUN_EVERY_INSTANT, TaskRequest, from_now
 from tests.faults.functions import register
 from tests.faults.oracle import Due, Series
-from tests.faults.store_snapshot import Row, instant, query
+from tests.faults.store_snapshot import Row, read_tasks
 from tests.faults.testbed import Testbed
 
 POLICIES: Final[tuple[dict[str, Any], ...]] = (
@@ -98,9 +98,7 @@ class Load(Thread):
 
         A task that lost three processes in a row is quarantined, and none of its later instants run.
         """
-        found = {
-            name: (task, instant(at)) for task, name, at in query(self._place, "SELECT id, name, created FROM tasks")
-        }
+        found = {name: (task, created) for task, name, created in read_tasks(self._place)}
         missing = [f"lost: {name} was acknowledged, and is not there" for name in self.acknowledged - found.keys()]
         last = {row.task: row.planned for row in rows if row.reason == "quarantined"}
         dues = [self.requests[name].due(*task) for name, task in found.items()]

@@ -1,4 +1,4 @@
-"""Table sizes and dead rows of a store, which must not grow without limit during a soak."""
+"""Table sizes and dead rows of a store, or numbers of its keys, which must not grow without limit during a soak."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from tests.cluster.stores import StoreKind
+from tests.faults import raw_redis
 from tests.faults.store_snapshot import query
 from tests.faults.testbed import Testbed
 
@@ -20,7 +21,7 @@ WHERE table_schema = database() ORDER BY table_name
 """,
     "sqlite": "SELECT 'the file', page_count * page_size, 0 FROM pragma_page_count(), pragma_page_size()",
 }
-DEAD: Final[dict[StoreKind, str]] = {"postgres": "dead rows", "mariadb": "bytes free", "sqlite": ""}
+DEAD: Final[dict[StoreKind, str]] = {"postgres": "dead rows", "mariadb": "bytes free", "sqlite": "", "redis": "keys"}
 
 
 class Size(NamedTuple):
@@ -30,6 +31,8 @@ class Size(NamedTuple):
 
 
 def sizes(testbed: Testbed, kind: StoreKind) -> list[Size]:
+    if kind == "redis":
+        return [Size(*each) for each in raw_redis.read_sizes(testbed.url)]
     return [Size(str(table), int(size or 0), int(dead or 0)) for table, size, dead in query(testbed, _QUESTIONS[kind])]
 
 

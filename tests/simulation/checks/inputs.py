@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from horae.model.entry import Entry
+from horae.model.inputs.run_input import RunInput
 from horae.model.run import Origin, Run
-from horae.model.run_input import RunInput
 from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence

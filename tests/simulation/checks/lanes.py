@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from horae.model.lane import DEFAULT_LIMIT
+from horae.model.lanes.lane import DEFAULT_LIMIT
 from tests.simulation.drafts import LANES
 from tests.simulation.history import Action
 

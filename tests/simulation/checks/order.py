@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from horae.model.events.event import EventKind
-from horae.model.lane import owner_lane
+from horae.model.lanes.lane import owner_lane
 from horae.model.run import Origin, Run
 from horae.model.task import Task
 from tests.simulation.checks.planned_instants import counts_from_end

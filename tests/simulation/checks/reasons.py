@@ -191,5 +191,7 @@ _JUSTIFIED: Final[dict[Reason, Callable[[Case], bool]]] = {
     Reason.TARGET_NOT_ALLOWED: _never,
     Reason.NOT_CALLED: _never,
     Reason.NO_ANSWER: _never,
+    Reason.NO_WORKER: _never,
+    Reason.WORKER_LOST: _never,
     Reason.AWAITING_APPROVAL: _never,
 }

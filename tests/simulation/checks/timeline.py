@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from horae.model.events.event import Event, EventKind
-from horae.model.lane import owner_lane
+from horae.model.lanes.lane import owner_lane
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskState
 from tests.simulation.checks.lanes import LaneLimits

@@ -9,7 +9,7 @@ from typing import Final
 
 from horae.lifecycle.chain import FIRING_STATES
 from horae.model.entry import CONTROL_KINDS
-from horae.model.lane import DEFAULT_LIMIT
+from horae.model.lanes.lane import DEFAULT_LIMIT
 from horae.model.run import INITIAL_STATES, TRANSITIONS, Origin, Run, RunState
 from horae.model.task import OPEN_STATES, Task, TaskState, TaskStatus
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS

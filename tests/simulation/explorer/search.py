@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from tests.simulation.explorer.invariants import InvariantViolation
@@ -38,7 +41,20 @@ class Exploration(NamedTuple):
 
 
 def explore(scope: Scope, rules: Rules = TRUE_RULES) -> Exploration:
-    return _Search(scope, rules).run()
+    with _no_garbage_collection():
+        return _Search(scope, rules).run()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """The states all stay until the end, and nothing else is left behind: looking for garbage takes a seventh of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Search:

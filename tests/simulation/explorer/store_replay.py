@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 from horae.errors import Refusal, StoreError
-from horae.lifecycle import control
+from horae.lifecycle.control import control
 from horae.lifecycle.start import ClaimContext
 from horae.model.ids import EPOCH
 from horae.model.outcome import Outcome, Settlement

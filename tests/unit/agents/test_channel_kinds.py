@@ -11,8 +11,8 @@ from horae.agents.channels.channel_settings import ChannelSettings
 from horae.clock import SystemClock
 from horae.errors import Refusal
 from horae.ports.channel import Channel, ChannelTools
-from horae.runtime import channel_kinds
-from horae.runtime.channel_kinds import channel_kind_names, find_channel_kind, open_channels
+from horae.runtime.agents import channel_kinds
+from horae.runtime.agents.channel_kinds import channel_kind_names, find_channel_kind, open_channels
 from horae.settings import Settings, read_settings
 from horae.testing.contracts.channels import KnownSecrets
 
@@ -43,11 +43,11 @@ def test_every_built_in_kind_has_its_name() -> None:
 def test_channels_of_the_settings_are_opened_by_name(tmp_path: Path) -> None:
     text = '[channels.telegram]\ntoken = "bot"\n[channels.second]\nkind = "telegram"\ntoken_file = "~/token"\n'
     channels = open_all(tmp_path, text)
-    assert sorted(channels) == ["second", "telegram"]
+    assert sorted(channels) == ["second", "telegram", "web"]
 
 
-def test_no_table_no_channel(tmp_path: Path) -> None:
-    assert open_all(tmp_path, 'zone = "UTC"\n') == {}
+def test_web_channel_needs_no_table(tmp_path: Path) -> None:
+    assert list(open_all(tmp_path, 'zone = "UTC"\n')) == ["web"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_no_table_no_channel(tmp_path: Path) -> None:
 )
 def test_settings_that_could_never_work_are_refused(tmp_path: Path, text: str, problem: str) -> None:
     if not problem:
-        assert open_all(tmp_path, text) == {}  # an empty table has no values
+        assert list(open_all(tmp_path, text)) == ["web"]  # an empty table has no values
         return
     with pytest.raises(Refusal) as refused:
         open_all(tmp_path, text)
@@ -76,7 +76,7 @@ def test_settings_that_could_never_work_are_refused(tmp_path: Path, text: str, p
 
 def test_private_network_is_allowed_by_the_operator(tmp_path: Path) -> None:
     text = 'outgoing_networks = ["10.0.0.0/8"]\n[channels.telegram]\ntoken = "x"\nbase_url = "http://10.0.0.1"\n'
-    assert sorted(open_all(tmp_path, text)) == ["telegram"]
+    assert sorted(open_all(tmp_path, text)) == ["telegram", "web"]
 
 
 def test_channel_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

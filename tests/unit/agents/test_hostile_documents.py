@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +15,7 @@ from horae.agents.channels import feishu_events, slack, telegram, whatsapp
 from horae.agents.channels.api_calls import RETRY_AFTER, read_delay
 from horae.agents.channels.fields import instant, number, table, tables, text
 from horae.agents.channels.xmpp_stanzas import ArchivedStanza, StanzaReader, read_result
-from horae.ports.channel import IncomingMessage
+from horae.ports.channel import IncomingMessage, MessageChange
 from horae.testing.factories import NOON
 
 EXAMPLES = settings(max_examples=40)
@@ -105,7 +105,12 @@ TAGS = st.sampled_from(
 )
 ATTRIBUTES = st.dictionaries(
     st.sampled_from(["id", "by", "from", "to", "type", "stamp", "for", "start", "end"]),
-    st.sampled_from(["groupchat", "chat", "a@b", "a@b/c", "urn:xmpp:reply:0", "9", "-1", "2026-01-01T00:00:00", "²"])
+    st.sampled_from(
+        """
+        groupchat chat a@b a@b/c urn:xmpp:reply:0 9 -1 ² 2026-01-01T00:00:00
+        0001-01-01T00:00:00+14:00 9999-12-31T23:59:59-14:00
+        """.split()
+    )
     | st.text(max_size=5),
 )
 
@@ -126,6 +131,24 @@ def test_xmpp_stanzas(element: Element) -> None:
     assert is_message_or_nothing(reader.read(ArchivedStanza(element), NOON))
     archived = read_result(element)
     assert archived is None or is_message_or_nothing(reader.read(archived, NOON))
+
+
+@pytest.mark.parametrize("stamp", ["0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_xmpp_instants_at_the_limits_of_the_calendar(stamp: str) -> None:
+    element = Element("{jabber:client}message", {"from": "eve@b", "type": "chat", "id": "1"})
+    SubElement(element, "{jabber:client}body").text = "hello"
+    SubElement(element, "{urn:xmpp:delay}delay", {"stamp": stamp})
+    message = StanzaReader("me@b").read(ArchivedStanza(element), NOON)
+    assert message is not None
+    assert message.sent == NOON
+
+
+def test_xmpp_retraction_of_a_moderator_is_one_of_the_service() -> None:
+    element = Element("{jabber:client}message", {"from": "room@b", "type": "groupchat"})
+    SubElement(element, "{urn:xmpp:message-retract:1}retract", {"id": "1"})
+    message = StanzaReader("me@b").read(ArchivedStanza(element), NOON)
+    assert message is not None
+    assert (message.sender, message.chat, message.change) == ("", "room@b", MessageChange.DELETED)
 
 
 @EXAMPLES

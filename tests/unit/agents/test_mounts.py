@@ -14,6 +14,7 @@ import pytest
 
 from horae.agents.mounts import DEFAULT_BLOCKED_PATTERNS, MountRequest, resolve_mount, resolve_mounts
 from horae.agents.refusals import CATALOGUE
+from horae.agents.workspace import Workspace
 from horae.errors import NotAllowed, Refusal
 from horae.ports.runtime import Mount
 
@@ -236,3 +237,17 @@ def test_refused_mounts_do_not_hinder_the_others(place: Place) -> None:
 def test_refusals_have_both_languages(code: str) -> None:
     entry = CATALOGUE[code]
     assert all((entry.message, entry.hint, entry.message_zh, entry.hint_zh))
+
+
+@pytest.mark.parametrize("name", ["", "agents", "agents/data/ipc/main", "agents/host", "agents/groups/other", "link"])
+def test_files_of_other_agents_are_never_mounted(place: Place, name: str) -> None:
+    # Whoever writes a request to the directory of the main group acts as the main group.
+    workspace = Workspace(place.root / "agents")
+    for each in (workspace.group_ipc("main"), workspace.claimed, workspace.group("other"), workspace.root / "shared"):
+        each.mkdir(parents=True)
+    (place.root / "link").symlink_to(workspace.group_ipc("main"))
+    requests = [MountRequest(str(place.root / name), "a", readonly=False)]
+    mounts, refusals = resolve_mounts(place.file, requests, is_main=True, reserved=workspace.reserved)
+    assert (mounts, [each.code for each in refusals]) == ([], ["mount_of_agents"])
+    shared = [MountRequest(str(workspace.root / "shared"), "a")]
+    assert resolve_mounts(place.file, shared, is_main=True, reserved=workspace.reserved).mounts

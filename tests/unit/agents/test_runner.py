@@ -64,9 +64,11 @@ class Host:
         (self.input / f".{name}").rename(self.input / name)
 
     def put(self, name: str, data: bytes) -> None:
-        path = self.input / name
+        # The agent removes what it has read, at once.
+        path = self.input.parent / f"new-{name}"
         path.write_bytes(data)
         path.chmod(0o644)
+        path.rename(self.input / name)
 
     @asynccontextmanager
     async def agent(self, given: AgentInput | bytes, *arguments: str) -> AsyncIterator[RuntimeProcess]:
@@ -168,6 +170,23 @@ async def test_command_answers_and_its_failure_is_an_error_result(host: Host) ->
         result = await host.next_result()
         assert (result.status, result.error) == ("error", "sh ended with the code 3: broken")
         assert (await process.wait()).code == 1
+
+
+async def test_echo_makes_the_tool_calls_of_its_prompt_and_repeats_what_is_none(host: Host) -> None:
+    listed = [{"id": "tsk_1", "prompt": "weather", "schedule_type": "cron", "schedule_value": "0 9 * * *"}]
+    (host.input.parent / "current_tasks.json").write_text(json.dumps(listed))
+    (host.input.parent / "current_tasks.json").chmod(0o644)
+    escaped = "<message>@Andy !list_tasks {} and !schedule_task {&quot;prompt&quot;: 7}</message>"
+    async with host.agent(an_input(escaped)) as process:
+        text = str((await host.next_result()).result)
+        assert "tsk_1" in text
+        assert "prompt must be a text" in text
+        assert await host.texts(1) == [None]
+        for number, none in enumerate(("!list_tasks", "!list_tasks {", "look!list_tasks {}")):
+            host.send(f"{number}.json", none)
+            assert await host.texts(2) == [none, None]
+        host.put(CLOSE_FILE, b"")
+        assert (await process.wait()).code == 0
 
 
 async def test_message_is_acknowledged_only_with_its_result(host: Host) -> None:

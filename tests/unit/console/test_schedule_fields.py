@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from horae import parse, preview
-from horae.console.schedule_fields import cron_of, fields_of, text_of_fields
+from horae.console.tasks.schedule_fields import cron_of, fields_of, text_of_fields
 from horae.errors import Refusal
 from horae.schedule import Calendar
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -19,9 +20,10 @@ from horae.console.shape_form import (
     read_value,
     to_texts,
 )
-from horae.console.task_form import OMITTED, POLICIES, TARGET_KINDS, body_of, further_shape, texts_of_task
-from horae.console.task_words import TaskWords
+from horae.console.tasks.form import OMITTED, POLICIES, TARGET_KINDS, body_of, further_shape, texts_of_task
+from horae.console.tasks.words import TaskWords
 from horae.errors import Refusal
+from horae.model.task import Target
 from horae.testing.factories import a_task
 from horae.wire.schemas import SHAPES
 from horae.wire.shapes.notation import (
@@ -37,6 +39,7 @@ from horae.wire.shapes.notation import (
     or_null,
 )
 from horae.wire.shapes.targets import SECRET, SECRET_TEXT, TARGET_SPECS
+from horae.wire.tasks.task import read_task
 
 MAPPING: Schema = {"type": "object", "additionalProperties": TEXT}
 SECRETS: Schema = {"type": "object", "additionalProperties": SECRET_TEXT}
@@ -170,11 +173,39 @@ def test_form_has_every_field_of_the_declared_task() -> None:
     context = FormContext({}, FieldWords(), {}, {})
     shown = {each.name for each in make_fields(further_shape(is_new=True, is_admin=True), context)}
     policies = {each.name for each in make_fields(POLICIES, context, "policies", omitted=OMITTED)}
-    targets = {"target", "http", "command", "function", "say", "event"}
+    targets = {"target", "http", "command", "function", "say", "event", "agent"}
     placed = {"name", "when", "after", "mode", "zone", "payload", "policies"}
     assert shown == set(SHAPES["NewTask"]["properties"]) - targets - placed
     assert policies == {f"policies.{name}" for name in POLICIES["properties"]} - OMITTED
     assert set(TARGET_SPECS) < set(TARGET_KINDS)
+
+
+def test_prompt_of_an_agent_is_a_field_of_its_own_and_part_of_the_payload() -> None:
+    agent = {"group": "family", "prompt": "Say good morning.\nBriefly.", "context_mode": "group"}
+    fields = {f"target.agent.{name}": value for name, value in agent.items()}
+    texts = {"name": "x", "when": "every day at 9:00", "target.kind": "agent", **fields}
+    body = body_of(texts)
+    assert body["target"] == {"kind": "agent", "group": "family", "context_mode": "group"}
+    assert body["payload"] == {"prompt": "Say good morning.\nBriefly."}
+    request = read_task(body)
+    assert request.owner == "group:family"
+    task = a_task(target=request.target, payload=request.payload)
+    shown = texts_of_task(task, "en")
+    assert {name: shown[name] for name in fields} == fields
+    assert shown["payload"] == ""
+
+
+def test_budget_and_imported_chat_of_an_agent_survive_the_form() -> None:
+    target = {"kind": "agent", "group": "family", "context_mode": "group", "budget": {"tokens": 20000, "cost": 2.5}}
+    spec = {**{name: value for name, value in target.items() if name != "kind"}, "chat": "tg:7"}
+    task = a_task(target=Target("agent", json.dumps(spec)), payload='{"prompt": "hi"}')
+    texts = texts_of_task(task, "en")
+    assert texts["target.agent.budget.cost"] == "2.5"
+    assert body_of({**texts, "target.agent.budget.runs": "4"})["target"] == {
+        **target,
+        "chat": "tg:7",
+        "budget": {"tokens": 20000, "cost": 2.5, "runs": 4},
+    }
 
 
 def test_every_declared_field_has_a_label_and_a_help_of_its_own() -> None:

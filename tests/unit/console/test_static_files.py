@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from typing import Any, Final
 
-from horae.console.rendering import static_files
+from horae.console.renderer import static_files
 
 SCRIPT_BUDGET: Final = 60_000
 STYLE_BUDGET: Final = 20_000

@@ -9,9 +9,9 @@ import pytest
 
 from horae.choices import Language
 from horae.clock import SystemClock
-from horae.console.task_form import body_of, field_of, is_same_schedule, texts_of_task
-from horae.console.task_merge import base_json, merge_texts
-from horae.console.task_words import TaskWords
+from horae.console.tasks.form import body_of, field_of, is_same_schedule, texts_of_task
+from horae.console.tasks.merge import base_json, merge_texts
+from horae.console.tasks.words import TaskWords
 from horae.errors import Refusal
 from horae.model.accounts.principal import LOCAL, Principal, Scope
 from horae.model.task import Task
@@ -21,7 +21,7 @@ from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.service.tasks.parsed_task import parse_request, replacing_edits
 from horae.settings import read_settings
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 
 ADA = Principal("ada", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.RUN}))
 SAY = {"target": {"kind": "event", "say": "hello"}}

@@ -11,7 +11,7 @@ from horae.choices import Language
 from horae.doctor.database_checks import check_database_server, check_encryption, check_node_clocks
 from horae.model.ids import from_microseconds
 from horae.ports.store import Node
-from horae.stores.sql.status import ServerStatus
+from horae.stores.sql.reads.status import ServerStatus
 
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 MINUTE: Final = timedelta(minutes=1)
@@ -83,5 +83,5 @@ def test_unencrypted_connection_names_the_option() -> None:
     assert answer.fix is not None
     assert (answer.grade, answer.fix.text.in_language("en")) == (
         "warning",
-        "add sslmode=verify-full to the address of the store",
+        "put sslmode=verify-full into the address of the store",
     )

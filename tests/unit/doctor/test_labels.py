@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from horae.doctor.store_checks import check_labels
-from horae.model.node_labels import parse_node_labels
+from horae.model.lanes.node_labels import parse_node_labels
 from horae.ports.store import Node
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import NOON, a_node

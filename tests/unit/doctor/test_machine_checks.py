@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from horae.choices import Language
 from horae.doctor.machine_checks import (
     FULL_DISK_BYTES,
     LOW_DISK_BYTES,
@@ -85,3 +86,14 @@ def test_key_file_is_checked_without_opening_it(tmp_path: Path) -> None:
 def test_driver_is_named_with_its_version() -> None:
     assert check_python("asyncpg 1.2").sentence("en").endswith(", asyncpg 1.2")
     assert check_python(("3.51", "3.52")).sentence("en").endswith("SQLite 3.51 (apsw 3.52)")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_interpreter_without_optimisation_is_named_with_its_cost(language: Language) -> None:
+    check = check_python("asyncpg 1.2", "plain")
+    assert "25" in check.sentence(language)
+    assert check.grade == "ok"
+    assert check.fix is not None
+    optimised, unknown = check_python("asyncpg 1.2", "optimised"), check_python("asyncpg 1.2", "unknown")
+    assert optimised.fix is unknown.fix is None
+    assert len({each.sentence(language) for each in (check, optimised, unknown)}) == 3

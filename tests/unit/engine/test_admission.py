@@ -90,7 +90,7 @@ async def test_clock_step_at_run_time_is_corrected_and_logged(
         engine = make_engine(store, target, clock)
         await engine.start()
         store.ahead = DAY
-        await clock.pause(2 * TERMS.renewal.total_seconds())
+        await clock.pause(2 * TERMS.solo_renewal.total_seconds())
         assert engine.clock_offset == DAY
         await add_task(store, store.now + 5 * SECOND, store.now)
         await wait_until(clock, lambda: bool(target.invocations), within=60)

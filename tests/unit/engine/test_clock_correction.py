@@ -77,7 +77,7 @@ async def test_node_uses_the_clock_of_the_store(
         assert run.started == run.due == begun + ahead + 10 * SECOND
         assert [node.offset for node in await store.nodes()] == [ahead], "and it is stored"
         store.ahead = timedelta(0)
-        await clock.pause(TERMS.renewal.total_seconds())
+        await clock.pause(TERMS.solo_renewal.total_seconds())
         assert engine.clock_offset == timedelta(0), "what was corrected is corrected again"
         await engine.stop()
     assert "clock differs from the store's" in caplog.text

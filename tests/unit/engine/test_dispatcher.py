@@ -55,6 +55,18 @@ async def test_nothing_is_claimed_early_not_even_by_a_microsecond(clock: Virtual
     assert len((await engine.dispatcher.step()).runs) == 1
 
 
+async def test_number_of_due_runs_is_logged(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
+    store, target = FaultyStore(), ScriptedTarget()
+    engine = make_engine(store, target, clock)
+    await holding_a_lease(engine, store, clock)
+    for _ in range(3):
+        await add_task(store, NOON, clock.now())
+    with caplog.at_level(logging.DEBUG, logger="horae"):
+        await engine.dispatcher.step()
+        await engine.dispatcher.step()
+    assert [line for line in caplog.messages if "due" in line] == ["found 3 due runs"]
+
+
 async def with_a_backlog(engine: Engine, store: FaultyStore, clock: VirtualClock, slices: int) -> None:
     """Add so many batches of due tasks, of which the first has been claimed."""
     await holding_a_lease(engine, store, clock)

@@ -71,7 +71,7 @@ async def test_drain_is_noticed_at_the_next_renewal(clock: VirtualClock) -> None
     await engine.start()
     await clock.pause(0.1)
     await store.drain(engine.node)
-    assert await wait_until_drained(engine, clock) == pytest.approx(RENEWAL, abs=0.1)
+    assert await wait_until_drained(engine, clock) == pytest.approx(TERMS.solo_renewal.total_seconds(), abs=0.1)
     await engine.stop()
 
 

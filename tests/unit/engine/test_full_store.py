@@ -51,6 +51,8 @@ async def test_full_store_is_logged_once_a_minute_for_each_loop(
 
 
 class FullAudit:
+    rows_made = 0
+
     async def seal(self) -> int:
         raise FULL
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from horae.engine.engine import Engine
-from horae.model.idle import IDLE_RUNS_KIND, YieldKind, YieldReason
+from horae.model.lanes.idle import IDLE_RUNS_KIND, YieldKind, YieldReason
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.run import RunState
 from horae.ports.target import Invocation

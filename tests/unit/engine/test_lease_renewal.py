@@ -43,15 +43,60 @@ LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERM
 # --- its own lease -------------------------------------------------------------------------------------------------------
 
 
-async def test_lease_is_renewed_four_times_per_lease(clock: VirtualClock) -> None:
+async def test_holder_of_runs_renews_four_times_per_lease(clock: VirtualClock) -> None:
     store = RenewalLog(clock)
-    engine = make_engine(store, ScriptedTarget(), clock)
+    engine = make_engine(store, ScriptedTarget(endless), clock)
+    await add_task(store, NOON, clock.now())
     await engine.start()
     await clock.pause(30)
     await engine.stop()
     renewed = store.renewed_at
     assert renewed[:2] == [0, RENEWAL]
     assert {later - earlier for earlier, later in pairwise(renewed)} == {RENEWAL}
+
+
+async def test_node_without_runs_and_without_peers_renews_twice_per_lease(clock: VirtualClock) -> None:
+    store = RenewalLog(clock)
+    engine = make_engine(store, ScriptedTarget(), clock)
+    await engine.start()
+    await clock.pause(30)
+    assert {later - earlier for earlier, later in pairwise(store.renewed_at)} == {LEASE / 2}
+    assert engine.lease.is_held
+    await engine.stop()
+
+
+async def test_node_with_peers_renews_four_times_per_lease(clock: VirtualClock) -> None:
+    """Each of two nodes must see within T/4 that the other has renewed, so that it takes over in time."""
+    store = RenewalLog(clock)
+    engines = [make_engine(store, ScriptedTarget(), clock) for _ in range(2)]
+    for engine in engines:
+        await engine.start()
+    await clock.pause(LEASE)
+    before = len(store.renewed_at)
+    await clock.pause(LEASE)
+    assert len(store.renewed_at) - before == 8
+    for engine in engines:
+        await engine.stop()
+
+
+@pytest.mark.parametrize("after", [0.5, 1.5])
+async def test_node_that_takes_work_renews_at_once_if_its_renewal_is_older_than_a_quarter(
+    clock: VirtualClock, after: float
+) -> None:
+    store = RenewalLog(clock)
+    engine = make_engine(store, ScriptedTarget(endless), clock)
+    await engine.start()
+    await clock.pause(LEASE + 0.1)
+    last = store.renewed_at[-1]
+    await clock.pause(after * RENEWAL)
+    await add_task(store, clock.now(), clock.now())
+    engine.wake_timer.notify()
+    claimed = clock.steady()
+    await clock.pause(LEASE / 2)
+    following = [at for at in store.renewed_at if at > last]
+    assert following[0] == pytest.approx(max(claimed, last + RENEWAL), abs=0.1)
+    assert following[1] - following[0] == pytest.approx(RENEWAL)
+    await engine.stop()
 
 
 @pytest.mark.parametrize("hanging", [True, False])

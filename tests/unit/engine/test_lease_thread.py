@@ -14,7 +14,7 @@ from horae.engine.engine import Engine
 from horae.engine.keeper import LeaseThread
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
-from horae.lifecycle.control import cancel
+from horae.lifecycle.control.control import cancel
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.run import RunState
 from horae.ports.store import LeaseRenewal, Terms

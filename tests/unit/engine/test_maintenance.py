@@ -11,7 +11,7 @@ import pytest
 from horae.engine import janitor as janitor_module
 from horae.engine.janitor import BATCH_SIZE, EXPIRED_BATCH_SIZE, ZONE_DATA_KEY, Janitor
 from horae.errors import Refusal
-from horae.lifecycle.edit import replan as really_replan
+from horae.lifecycle.control.edit import replan as really_replan
 from horae.model.change import Change, Facts
 from horae.model.refusals import refuse
 from horae.model.run import RunState

@@ -70,7 +70,7 @@ async def test_recovery_of_many_runs_does_not_delay_lease_renewal(clock: Virtual
     engine = make_engine(SlowStore(store, clock, "recover", 2.0), ScriptedTarget(), clock, capacity=10_000)
     await engine.start()
     await clock.pause(LEASE + 8 * 2 + 10)
-    late = [later - earlier for earlier, later in pairwise(store.renewed_at)]
+    late = [later - earlier for earlier, later in pairwise(store.renewed_at) if later < LEASE + 8 * 2]
     assert max(late) <= RENEWAL + 2.0
     assert engine.lease.is_held
     assert await list_nodes(store) == [engine.node]

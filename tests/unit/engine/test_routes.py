@@ -279,7 +279,7 @@ async def _entries(store: FaultyStore, task_id: str) -> tuple[Any, ...]:
 
 
 async def test_resume_and_deadline_entries_need_no_route(clock: VirtualClock) -> None:
-    from horae.lifecycle import control  # noqa: PLC0415 - only here
+    from horae.lifecycle.control import control  # noqa: PLC0415 - only here
 
     store = FaultyStore()
     engine = make_node(NOTHING, store, ScriptedTarget(), clock)

@@ -10,13 +10,13 @@ import pytest
 
 from horae.engine.active_run import ActiveRun
 from horae.engine.engine import Engine
-from horae.lifecycle.control import run_now
-from horae.lifecycle.edit import edit
+from horae.lifecycle.control.control import run_now
+from horae.lifecycle.control.edit import edit
+from horae.model.inputs.run_input import RunInput
 from horae.model.limits import PAYLOAD_BYTES
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
-from horae.model.run_input import RunInput
 from horae.model.task import Target
 from horae.ports.target import Invocation
 from horae.testing.factories import HOUR, NOON, SECOND

@@ -85,8 +85,8 @@ def test_overlap_is_decided_late_where_other_tasks_use_the_capacity() -> None:
 def undisturbed_numbers(*candidates: Candidate, monkeypatch: pytest.MonkeyPatch, **question: Any) -> set[int]:
     taken: set[int] = set()
 
-    def watched(asked_about: ForecastRequest, made: Any) -> Any:
-        found = undisturbed_tasks.find_undisturbed(asked_about, made)
+    def watched(asked_about: ForecastRequest, made: Any, predecessors: Any) -> Any:
+        found = undisturbed_tasks.find_undisturbed(asked_about, made, predecessors)
         taken.update(found)
         return found
 

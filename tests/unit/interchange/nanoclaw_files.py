@@ -29,6 +29,30 @@ CREATE TABLE registered_groups (
 );
 """
 )
+CHATS_BEFORE = """
+CREATE TABLE chats (jid TEXT PRIMARY KEY, name TEXT, last_message_time TEXT);
+CREATE TABLE messages (
+  id TEXT, chat_jid TEXT, sender TEXT, sender_name TEXT, content TEXT, timestamp TEXT, is_from_me INTEGER,
+  PRIMARY KEY (id, chat_jid), FOREIGN KEY (chat_jid) REFERENCES chats(jid)
+);
+"""
+"""Messages without the later columns; groups, sessions and cursors were JSON files then."""
+STATE = """
+CREATE TABLE router_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE sessions (group_folder TEXT PRIMARY KEY, session_id TEXT NOT NULL);
+"""
+CHATS_1 = (
+    CHATS_BEFORE
+    + STATE
+    + """
+ALTER TABLE chats ADD COLUMN channel TEXT;
+ALTER TABLE chats ADD COLUMN is_group INTEGER DEFAULT 0;
+ALTER TABLE messages ADD COLUMN is_bot_message INTEGER DEFAULT 0;
+ALTER TABLE messages ADD COLUMN reply_to_message_id TEXT;
+ALTER TABLE messages ADD COLUMN reply_to_message_content TEXT;
+ALTER TABLE messages ADD COLUMN reply_to_sender_name TEXT;
+"""
+)
 SHANGHAI = "Asia/Shanghai"
 
 TASK: dict[str, Any] = {

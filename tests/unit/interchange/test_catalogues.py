@@ -17,7 +17,10 @@ from horae.schedule.compat.translation_notes import note_codes as compat_codes
 from horae.schedule.refusals import CATALOGUE as SCHEDULE
 
 ROOM = Path(horae.interchange.__path__[0])
-TEXT = "\n".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.name != "refusals.py")
+WRITER = ROOM.parent / "cli" / "transfer" / "import_groups.py"
+TEXT = "\n".join(
+    path.read_text(encoding="utf-8") for path in (*ROOM.glob("*.py"), WRITER) if path.name != "refusals.py"
+)
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Any, Final
 
-from horae.lifecycle import control, edit
-from horae.lifecycle.control import request_retry
+from horae.lifecycle.control import control, edit
+from horae.lifecycle.control.control import request_retry
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.recover import recover, release
@@ -19,11 +19,11 @@ from horae.model.change import Change, Facts
 from horae.model.counts import counter_deltas
 from horae.model.entry import CLAIMABLE, CONTROL_KINDS, NEXT_SLOT, Entry, EntryKind, EntryState
 from horae.model.events.event import Event, EventKind
-from horae.model.lane import LaneUse
+from horae.model.lanes.lane import LaneUse
+from horae.model.lanes.route import is_route, route_of
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies, policies_for
 from horae.model.reason import Reason
-from horae.model.route import is_route, route_of
 from horae.model.run import INITIAL_STATES, Origin, Run, RunState
 from horae.model.run import TRANSITIONS as RUN_TRANSITIONS
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from horae.lifecycle.chain import OccurrenceEnd, ended_occurrences, follow_link, lose_predecessor, skip_root
-from horae.lifecycle.control import delete, run_now
-from horae.lifecycle.edit import backfill
+from horae.lifecycle.control.control import delete, run_now
+from horae.lifecycle.control.edit import backfill
 from horae.model.chain_row import Arrival, ChainRow, ChainState
 from horae.model.change import NOTHING, Change
 from horae.model.entry import EntryKind, EntryState

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from horae.lifecycle import control
+from horae.lifecycle.control import control
 from horae.lifecycle.due_backlog import compute_due_backlog
 from horae.lifecycle.event_rows import skip_rows
 from horae.lifecycle.fire import fire

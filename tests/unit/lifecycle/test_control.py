@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from horae.errors import Conflict, InvalidTask
-from horae.lifecycle import control
-from horae.lifecycle.edit import backfill
+from horae.lifecycle.control import control
+from horae.lifecycle.control.edit import backfill
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import NOTHING

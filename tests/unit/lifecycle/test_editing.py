@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from horae.errors import Conflict, InvalidTask
-from horae.lifecycle import edit
+from horae.lifecycle.control import edit
 from horae.model.change import NOTHING
 from horae.model.events.event import EventKind
 from horae.model.limits import BACKFILL_OCCURRENCES

@@ -8,8 +8,9 @@ from typing import Literal
 
 import pytest
 
-from horae.lifecycle.control import resume
-from horae.lifecycle.explain import (
+from horae.lifecycle.control.control import resume
+from horae.lifecycle.control.resume import can_start_again
+from horae.lifecycle.explain.explanation import (
     _SENTENCES,
     Explanation,
     RunningNodes,
@@ -19,13 +20,18 @@ from horae.lifecycle.explain import (
     with_end,
     with_pause,
 )
-from horae.lifecycle.resume import can_start_again
 from horae.model.accounts.principal import AGENT_LABEL
+from horae.model.lanes.route import place_entry
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
-from horae.model.pauses import PAUSED_SPAN_KIND, parse_paused_span
+from horae.model.pauses import (
+    AGENT_STOPPED_NOTE,
+    ALL_STOPPED_NOTE,
+    GROUP_STOPPED_NOTE,
+    PAUSED_SPAN_KIND,
+    parse_paused_span,
+)
 from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason, describe_reason
-from horae.model.route import place_entry
 from horae.model.task import PauseCause, Target, TaskState
 from horae.schedule import Every, Once, Schedule
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, SECOND, World, hour
@@ -354,6 +360,25 @@ def test_pause_of_an_agents_task_names_the_command_that_ends_it(cause: PauseCaus
     for text in (found.english, found.chinese):
         assert text.endswith(command.format(id=task.id, owner=task.owner))
         assert "a note" not in text
+
+
+@pytest.mark.parametrize(
+    ("note", "command"),
+    [
+        (AGENT_STOPPED_NOTE, "horae agent restart family --owner group:family"),
+        (GROUP_STOPPED_NOTE, "horae group start family"),
+        (ALL_STOPPED_NOTE, "horae agent restart --all"),
+    ],
+)
+def test_pause_of_a_stopped_groups_prompt_names_the_command_that_ends_it(note: str, command: str) -> None:
+    world = World().at(hour(12.5))
+    world.pause(cause=PauseCause.AGENT_STOPPED, note=note)
+    prompt = world.facts.task._replace(owner="group:family", target=Target("agent", '{"group":"family"}'))
+    found = explain(world.facts._replace(task=prompt), (), hour(13), hour(15.5))
+    assert found.english.endswith(command)
+    assert found.chinese.endswith(command)
+    plain = explain(world.facts, (), hour(13), hour(15.5))
+    assert note in plain.english
 
 
 @pytest.mark.parametrize("reason", [Reason.OWNER_REVOKED, Reason.QUOTA, Reason.AGENT_QUOTA])

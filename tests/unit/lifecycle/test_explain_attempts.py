@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from horae.lifecycle.explain import Explanation, Verdict, explain
+from horae.lifecycle.explain.explanation import Explanation, Verdict, explain
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Skipped
 from horae.model.policy import Missed, RetryPolicy
@@ -217,3 +217,16 @@ def test_target_that_skipped_its_run_is_quoted(note: str, words: tuple[str, str]
     assert answer.reason is Reason.SKIPPED_BY_TARGET
     assert answer.english.endswith(describe_reason(Reason.SKIPPED_BY_TARGET) + words[0])
     assert answer.chinese.endswith(describe_reason(Reason.SKIPPED_BY_TARGET, "zh") + words[1])
+
+
+def test_run_beyond_a_budget_has_its_numbers_in_both_languages() -> None:
+    note = (
+        "Budget of 'family', runs per day: 5 used, 0 reserved, 5 allowed, about 1 needed. "
+        "The next day begins at 2026-01-02 00:00 (UTC)."
+    )
+    world = World().claim_at(hour(13))
+    world.settle(Skipped(note, Reason.BUDGET_EXHAUSTED))
+    answer = why(world, hour(13))
+    assert answer.reason is Reason.BUDGET_EXHAUSTED
+    assert answer.english.endswith(note)
+    assert answer.chinese.endswith("新的一天从 2026-01-02 00:00 (UTC) 开始。")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from horae.lifecycle.explain import Explanation, Verdict
-from horae.lifecycle.explain_chain import explain_unstarted, newest_is_row, with_predecessors
+from horae.lifecycle.explain.chain import explain_unstarted, newest_is_row, with_predecessors
+from horae.lifecycle.explain.explanation import Explanation, Verdict
 from horae.model.chain_row import Arrival, ChainRow, ChainState
 from horae.model.reason import Reason
 from horae.model.run import RunState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.lifecycle.explain import Explanation, Verdict, explain
+from horae.lifecycle.explain.explanation import Explanation, Verdict, explain
 from horae.model.entry import EntryKind
 from horae.model.policy import Overlap, RetryJitter, RetryPolicy
 from tests.unit.lifecycle.task_world import HOUR, MINUTE, World, hour

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask, Refusal
-from horae.lifecycle.control import check_gate, request_retry, run_now
-from horae.lifecycle.explain import explain
+from horae.lifecycle.control.control import check_gate, request_retry, run_now
+from horae.lifecycle.explain.explanation import explain
 from horae.lifecycle.fire import fire, park_unroutable
 from horae.lifecycle.plan import Draft, build_task
 from horae.lifecycle.recover import recover, release
@@ -30,14 +30,14 @@ from horae.model.gate import (
     state_write,
     verdict_json,
 )
+from horae.model.inputs.run_input import RunInput, parse_input, with_gate
+from horae.model.lanes.route import missing_route
 from horae.model.limits import RESULT_BYTES, TARGET_BYTES
 from horae.model.origin import Origin
 from horae.model.outcome import Cancelled, Failed, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from horae.model.policy import OVERLAPS, Policies, RetryPolicy, from_json, to_json
 from horae.model.reason import Reason
-from horae.model.route import missing_route
 from horae.model.run import RunState
-from horae.model.run_input import RunInput, parse_input, with_gate
 from horae.model.task import NEW_TASK_STATUS, PauseCause, Target, TaskState, TaskStatus
 from horae.schedule import After, Every
 from horae.schedule.after import Link

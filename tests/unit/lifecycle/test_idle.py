@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from horae.lifecycle.edit import edit
-from horae.lifecycle.idle import declare_idle, request_yields, yield_kind
+from horae.lifecycle.control.edit import edit
+from horae.lifecycle.lanes.idle import declare_idle, request_yields, yield_kind
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry, EntryState
 from horae.model.events.event import EventKind
-from horae.model.idle import (
+from horae.model.lanes.idle import (
     IDLE_RUNS_KIND,
     YIELD_REQUEST_KIND,
     IdleRun,
@@ -26,7 +26,7 @@ from horae.model.idle import (
     record_writes,
     yield_request_of,
 )
-from horae.model.lane import LaneUse
+from horae.model.lanes.lane import LaneUse
 from horae.model.policy import Policies
 from horae.model.run import Run
 from horae.model.task import NEW_TASK_STATUS

@@ -9,7 +9,7 @@ import pytest
 from horae.lifecycle.start import count_reparks, full_lane
 from horae.model.change import Facts
 from horae.model.entry import MAX_REPARKS
-from horae.model.lane import LaneUse, owner_lane
+from horae.model.lanes.lane import LaneUse, owner_lane
 from horae.model.policy import Missed, RetryPolicy
 from horae.model.reason import Reason
 from horae.model.task import TaskState

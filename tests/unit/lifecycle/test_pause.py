@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict, InvalidTask
-from horae.lifecycle import control
+from horae.lifecycle.control import control
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import ClaimContext
 from horae.model.entry import EntryKind, EntryState

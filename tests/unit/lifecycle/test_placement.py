@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from horae.lifecycle.edit import edit
+from horae.lifecycle.control.edit import edit
 from horae.lifecycle.fire import fire, park_unroutable
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import Facts
 from horae.model.entry import START_DEADLINE_SLOT, EntryKind, EntryState
-from horae.model.node_labels import LabelPairs
+from horae.model.lanes.node_labels import LabelPairs
+from horae.model.lanes.route import (
+    ServedQueues,
+    function_route,
+    kind_route,
+    place_entries,
+    place_entry,
+    queue_of,
+    route_of,
+)
 from horae.model.policy import Missed, Policies
 from horae.model.reason import Reason
-from horae.model.route import ServedQueues, function_route, kind_route, place_entries, place_entry, queue_of, route_of
 from horae.model.task import NEW_TASK_STATUS, Target
 from horae.schedule import Every
 from horae.testing.factories import HOUR, NODE, NOON, a_task, an_entry, an_extra_entry

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.lifecycle.control import pause_new_task
+from horae.lifecycle.control.control import pause_new_task
 from horae.lifecycle.plan import Draft, build_task, plan
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.change import Change
 from horae.model.entry import NEXT_SLOT, EntryKind, EntryState
 from horae.model.events.event import EventKind
+from horae.model.gate import Gate
 from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from horae.model.policy import Policies
 from horae.model.task import NEW_TASK_STATUS, Target, TaskState
@@ -170,3 +171,10 @@ def test_lone_surrogate_is_refused() -> None:
         with pytest.raises(InvalidTask) as refusal:
             plan(wish, "tsk_1", NOON)
         assert refusal.value.code == "bad_payload"
+
+
+def test_unknown_placeholder_of_a_gate_is_refused_as_a_part_of_the_gate() -> None:
+    gate = Gate("http", '{"url": "https://example.com/{horae.x}"}')
+    with pytest.raises(InvalidTask) as caught:
+        build_task(WISH._replace(policies=Policies(gate=gate)), "tsk_1", NOON)
+    assert (caught.value.code, caught.value.facts["gate"]) == ("unknown_placeholder", "http")

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.lifecycle.explain import explain
-from horae.lifecycle.explain_lane import LaneWait, lane_words
-from horae.lifecycle.explain_rate import rate_words
-from horae.lifecycle.rate import instant_after, keep_last_starts, next_start, record_starts, starts_left
+from horae.lifecycle.explain.explanation import explain
+from horae.lifecycle.explain.lane import LaneWait, earliest_start, lane_words
+from horae.lifecycle.explain.rate import rate_words
+from horae.lifecycle.lanes.rate import instant_after, keep_last_starts, next_start, record_starts, starts_left
 from horae.lifecycle.start import full_lane
 from horae.model.entry import EntryState
-from horae.model.lane import MAX_LANE_LIMIT, LaneUse
-from horae.model.rate import MAX_RATE_PERIOD, Rate, StartsAt, check_rate, parse_rate
+from horae.model.lanes.lane import MAX_LANE_LIMIT, LaneUse
+from horae.model.lanes.rate import MAX_RATE_PERIOD, Rate, StartsAt, check_rate, parse_rate
 from horae.testing.factories import MICROSECOND, NOON, SECOND
 
 from .task_world import World
@@ -90,6 +90,21 @@ def test_why_says_the_rate_and_the_earliest_next_start() -> None:
     assert rate_words(full, parked) is None, "it waits for a slot"
     english = explain(facts, (), parked.planned, parked.planned + SECOND).english
     assert english.startswith("It is due and waits: its lane 'api' has a rate of 2/1s; its next start is at ")
+
+
+def test_why_names_the_earliest_start_once() -> None:
+    world = World()
+    parked = world.entries["next"]._replace(state=EntryState.PARKED, lane="api", due=NOON)
+    lane = LaneUse("api", MAX_LANE_LIMIT, 0, rate=TWO, next_start=at(1))
+    facts = world.facts._replace(entries=(parked,), lanes=(lane,))
+    wait = LaneWait("api", MAX_LANE_LIMIT, 0, ahead=1, not_before=earliest_start(TWO, at(1), 1))
+    assert lane_words(facts, wait) == ("One entry is ahead of it.", "它前面有 1 个。")
+    later = wait._replace(ahead=2, not_before=earliest_start(TWO, at(1), 2))
+    english, chinese = lane_words(facts, later)
+    assert "Its rate allows it at " in english
+    assert "按速率" in chinese
+    full = facts._replace(lanes=(lane._replace(used=MAX_LANE_LIMIT),))
+    assert "Its rate allows it at " in lane_words(full, wait)[0], "the cause is the limit, which names no instant"
 
 
 def test_why_names_no_limit_of_a_lane_that_has_a_rate_alone() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from horae.lifecycle.control import control
 from horae.lifecycle.recover import MAX_DEATHS
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import DEATHS_BEFORE_ISOLATION
@@ -56,6 +57,7 @@ def going(**policies: Any) -> World:
         (Cancelled("stopped"), RunState.CANCELLED, Reason.CANCELLED, False),
         (Skipped(), RunState.SKIPPED, Reason.SKIPPED_BY_TARGET, False),
         (Skipped("nothing new", Reason.QUOTA), RunState.SKIPPED, Reason.QUOTA, False),
+        (Skipped("later", again_after=MINUTE), RunState.SKIPPED, Reason.SKIPPED_BY_TARGET, True),
     ],
 )
 def test_state_and_reason_by_outcome(
@@ -71,6 +73,25 @@ def test_state_and_reason_by_outcome(
     assert (ended.state, ended.reason, ended.ended) == (state, reason, hour(13) + MINUTE)
     assert ("retry 13:00 #2 timed" in world.agenda) == tried_again
     assert (EventKind.RUN_RETRYING in [event.kind for event in world.events]) == tried_again
+
+
+def test_a_target_that_gives_way_uses_up_no_attempt() -> None:
+    world = World(ONCE, retry=RetryPolicy(attempts=1)).claim_at(hour(13))
+    for wait in (timedelta(0), MINUTE, -MINUTE):
+        world.settle(Skipped("another one goes first", again_after=wait))
+        (retry,) = world.queued(EntryKind.RETRY)
+        assert retry.due == world.now + max(wait, timedelta(0))
+        world.claim_at(retry.due)
+    assert (world.live_run.attempt, world.live_run.tries) == (4, 1)
+    world.fail()
+    assert world.queued(EntryKind.RETRY) == []
+
+
+def test_a_target_that_gives_way_is_not_tried_again_after_a_cancellation() -> None:
+    world = going()
+    world.decide(lambda facts: control.cancel(facts, world.now))
+    world.settle(Skipped("another one goes first", again_after=MINUTE))
+    assert world.queued(EntryKind.RETRY) == []
 
 
 def test_result_is_stored_with_the_run_and_shortened_with_the_task() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
-from horae.lifecycle.control import request_retry
+from horae.lifecycle.control.control import request_retry
 from horae.model.entry import EntryKind, EntryState
 from horae.model.ids import occurrence_key
 from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut

@@ -13,9 +13,9 @@ from horae.lifecycle.fire import park_unroutable
 from horae.lifecycle.start import ClaimContext
 from horae.model.change import NOTHING
 from horae.model.entry import EntryKind, EntryState
+from horae.model.lanes.route import function_route, kind_route
 from horae.model.outcome import Waiting
 from horae.model.policy import GUARANTEES, Missed
-from horae.model.route import function_route, kind_route
 from horae.model.run import RunState
 from horae.model.task import Target, TaskState
 from horae.schedule import Every, Once

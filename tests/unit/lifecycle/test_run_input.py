@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.lifecycle import control, edit
-from horae.lifecycle.explain import explain
+from horae.lifecycle.control import control, edit
+from horae.lifecycle.explain.explanation import explain
 from horae.model.change import Facts
 from horae.model.entry import EntryKind, EntryState
+from horae.model.inputs.run_input import RunInput
 from horae.model.run import Origin, RunState
-from horae.model.run_input import RunInput
 from horae.model.task import NEW_TASK_STATUS
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, a_run, a_task, an_ended_run, an_entry, an_extra_entry
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.lifecycle.explain import explain
+from horae.lifecycle.explain.explanation import explain
 from horae.model.entry import START_DEADLINE_SLOT, EntryKind, EntryState
 from horae.model.policy import Missed, MissedMode, Overlap, Policies, RetryPolicy, from_json, to_json
 from horae.model.reason import Reason

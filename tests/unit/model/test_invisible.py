@@ -11,8 +11,8 @@ import pytest
 
 from docs.unicode_tables import ask_perl, merge
 from horae.errors import InvalidTask
-from horae.model.field_checks import check_text
-from horae.model.invisible_characters import (
+from horae.model.text.field_checks import check_text
+from horae.model.text.invisible_characters import (
     DEFAULT_IGNORABLE,
     code_point,
     escape_hidden,

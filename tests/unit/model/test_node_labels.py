@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.model.node_labels import (
+from horae.model.lanes.node_labels import (
     check_node_name,
     default_node_name,
     has_labels,

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from horae.model.pauses import pause_note
+from horae.model.pauses import AGENT_STOPPED_NOTE, ALL_STOPPED_NOTE, GROUP_STOPPED_NOTE, pause_note
 from horae.model.task import Pause, PauseCause
 from horae.service.accounts.approval_policy import _PAUSE_NOTE
-from horae.service.accounts.approvals import _STOP_NOTE
-from horae.service.tasks.declared_tasks import _ORPHAN_NOTE
+from horae.service.tasks.functions.declared_tasks import _ORPHAN_NOTE
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,7 +22,9 @@ SINCE = datetime(2026, 1, 1, tzinfo=UTC)
         (PauseCause.ORPHANED, "something else", "something else"),
         (PauseCause.QUOTA, "quota active_tasks", "配额 active_tasks"),
         (PauseCause.AWAITING_APPROVAL, _PAUSE_NOTE, "由智能体创建，须先获批准"),
-        (PauseCause.AGENT_STOPPED, _STOP_NOTE, "其智能体已被停止"),
+        (PauseCause.AGENT_STOPPED, AGENT_STOPPED_NOTE, "其智能体已被停止"),
+        (PauseCause.AGENT_STOPPED, GROUP_STOPPED_NOTE, "其群组的智能体已被停止"),
+        (PauseCause.AGENT_STOPPED, ALL_STOPPED_NOTE, "所有智能体已被停止"),
         (PauseCause.OWNER_REVOKED, "owner_revoked", "其令牌已被撤销"),
         (PauseCause.REQUESTED, _ORPHAN_NOTE, _ORPHAN_NOTE),
     ],

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from horae.errors import InvalidTask
-from horae.model.limits import PAYLOAD_BYTES
-from horae.model.placeholders import (
+from horae.model.inputs.placeholders import (
     PLACEHOLDERS,
     TemplateTask,
     check_placeholders,
     fill_placeholders,
     recognise_template,
 )
+from horae.model.limits import PAYLOAD_BYTES
 from horae.model.run import Run, Span
 from horae.model.task import Target, Task
 from horae.schedule import Cron

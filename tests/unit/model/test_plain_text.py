@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.model.plain_text import cut, first_line, plain_line, plain_text
+from horae.model.text.plain_text import cut, first_line, plain_line, plain_text
 
 
 @pytest.mark.parametrize(

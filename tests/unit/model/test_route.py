@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from horae.model import route
-from horae.model.lane import owner_lane
-from horae.model.route import function_route, is_route, kind_route, route_of
+from horae.model.lanes import route
+from horae.model.lanes.lane import owner_lane
+from horae.model.lanes.route import function_route, is_route, kind_route, route_of
 from horae.model.task import Target
 
 

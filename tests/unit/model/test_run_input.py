@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.model.effective_payload import check_input, task_of_run, with_input
+from horae.model.inputs.effective_payload import check_input, task_of_run, with_input
+from horae.model.inputs.placeholders import TemplateTask, recognise_template
+from horae.model.inputs.run_input import INPUT_MODES, RunInput, merge_patch, parse_input
 from horae.model.limits import PAYLOAD_BYTES
-from horae.model.placeholders import TemplateTask, recognise_template
-from horae.model.run_input import INPUT_MODES, RunInput, merge_patch, parse_input
 from horae.testing.factories import a_run, a_task
 
 JSON = st.recursive(

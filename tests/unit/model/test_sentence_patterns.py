@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from horae.model.sentence_patterns import placeholders, sentence_pattern, translate
+from horae.model.text.sentence_patterns import placeholders, sentence_pattern, translate
 
 PATTERNS = (
     sentence_pattern("{name} and {name} fit", "{name} 相符", {}),

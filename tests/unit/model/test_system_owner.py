@@ -16,9 +16,9 @@ from horae.model.accounts.system_owner import (
     system_owner,
 )
 from horae.model.counts import ALL_OWNERS, counters_key, total_owner
-from horae.model.lane import block_reason, fill_lane_name, owner_lane, owner_lane_prefix
+from horae.model.lanes.lane import block_reason, fill_lane_name, owner_lane, owner_lane_prefix
+from horae.model.lanes.route import describe_route
 from horae.model.reason import Reason
-from horae.model.route import describe_route
 
 
 def test_name_is_derived_and_leads_back_to_the_account() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from horae.notifiers.apprise_notifier import check_url_text
 from horae.ports.notifier import Message, MessageService, SendResult
 
 
@@ -15,6 +16,7 @@ class RecordingNotifier:
         self.result: Callable[[], SendResult] = SendResult
 
     async def check(self, url: str) -> MessageService:
+        check_url_text(url)
         return MessageService(url.partition(":")[0], "Recorder")
 
     async def send(self, url: str, message: Message) -> SendResult:

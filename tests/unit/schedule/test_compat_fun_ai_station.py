@@ -17,7 +17,14 @@ from horae.schedule.compat import Translation, fun_ai_station
 
 BERLIN = "Europe/Berlin"
 FOR_EVER = {
-    "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M", "jitter": "none"},
+    "retry": {
+        "attempts": None,
+        "backoff": "PT1M",
+        "factor": 1,
+        "max": "PT1M",
+        "jitter": "none",
+        "superseded_by_next": False,
+    },
     "give_up_after": None,
 }
 

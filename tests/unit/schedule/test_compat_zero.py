@@ -17,7 +17,14 @@ from horae.schedule.compat import Translation, zero
 
 BERLIN = "Europe/Berlin"
 NOW = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)  # a Sunday
-RETRY = {"attempts": 4, "backoff": "PT1S", "factor": 1, "max": "PT1S"}
+RETRY = {
+    "attempts": 4,
+    "backoff": "PT1S",
+    "factor": 1,
+    "max": "PT1S",
+    "jitter": "none",
+    "superseded_by_next": False,
+}
 SKIPPING = {"missed": {"policy": "skip"}, "overlap": "skip", "retry": RETRY, "give_up_after": 1}
 KEEPING = SKIPPING | {"missed": {"policy": "all", "within": None}, "overlap": "queue_all"}
 

@@ -16,7 +16,7 @@ from tests.oracle.cron_reader import Refused, read
 from tests.oracle.edges import AGREED
 from tests.sizes import sized
 
-SHARDS = sized(2, soak=8)
+SHARDS = sized(1, soak=8)
 COMPARISONS = 25_000
 """Of each shard; fewer would not pass through every zone. `python -m tests.oracle.compare --count` takes any number."""
 

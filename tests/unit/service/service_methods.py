@@ -16,14 +16,21 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.accounts.views import Views
+from horae.service.chats.chats import Chats
+from horae.service.chats.deliveries import Deliveries
 from horae.service.doctor import Doctor
 from horae.service.events.destinations import Destinations
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerRegistry
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
+from horae.service.groups.agent_stop import AgentStop
+from horae.service.groups.budgets import Budgets
+from horae.service.groups.group_nodes import GroupNodes
 from horae.service.groups.groups import Groups
+from horae.service.groups.lineages import Lineages
 from horae.service.messages.streams import Streams
+from horae.service.plans.plans import Plans
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.failures import Failures
@@ -35,10 +42,11 @@ from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
 from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
-from horae.service.tasks.bulk import Bulk
-from horae.service.tasks.declared_tasks import DeclaredTasks
-from horae.service.tasks.functions import Functions
-from horae.service.tasks.operations import Operations
+from horae.service.stations.stations import Stations
+from horae.service.tasks.functions.declared_tasks import DeclaredTasks
+from horae.service.tasks.functions.functions import Functions
+from horae.service.tasks.operations.bulk import Bulk
+from horae.service.tasks.operations.operations import Operations
 from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.tasks import Tasks
 
@@ -73,9 +81,17 @@ SERVICES: Final = (
     Sessions,
     Webhooks,
     Destinations,
+    Stations,
     Groups,
+    Budgets,
+    AgentStop,
+    GroupNodes,
+    Lineages,
     Streams,
+    Chats,
+    Deliveries,
     PlannedRuns,
+    Plans,
     CalendarTokens,
     Views,
     Doctor,

@@ -9,8 +9,8 @@ import pytest
 
 from horae.model.accounts.principal import AGENT_LABEL, AGENT_QUOTAS, LOCAL, Principal
 from horae.model.change import Facts
+from horae.model.inputs.placeholders import fill_placeholders, recognise_template
 from horae.model.outcome import Failed
-from horae.model.placeholders import fill_placeholders, recognise_template
 from horae.model.policy import Policies, to_json
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter

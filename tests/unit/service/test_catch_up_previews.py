@@ -8,10 +8,10 @@ from horae.errors import NotAllowed
 from horae.model.accounts.principal import SCOPES_OF, Principal, Quotas, Role
 from horae.model.policy import MissedMode
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.tasks.bulk import Bulk
-from horae.service.tasks.bulk_actions import ActionArguments, LoadedTasks, load_selected, make_action
 from horae.service.tasks.catch_up_previews import compute_backfill, compute_resume_choices, count_backfill_left
 from horae.service.tasks.demo_tasks import create_demo_tasks, remove_demo_tasks
+from horae.service.tasks.operations.actions import ActionArguments, LoadedTasks, load_selected, make_action
+from horae.service.tasks.operations.bulk import Bulk
 from horae.testing.factories import HOUR, MINUTE, NOON
 from tests.unit.service.service_harness import ADA, BOB, ServiceHarness, open_harness, refusal_of
 

@@ -6,7 +6,7 @@ import asyncio
 
 from horae.model.task import PauseCause, TaskState
 from horae.service.runs.overview import NeedKind
-from horae.service.tasks.declared_tasks import CODE_KEY_PREFIX
+from horae.service.tasks.functions.declared_tasks import CODE_KEY_PREFIX
 from horae.testing.factories import HOUR
 from tests.unit.service.service_harness import ADA, BOB, ServiceHarness, open_harness
 

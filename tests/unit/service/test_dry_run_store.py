@@ -33,6 +33,7 @@ DISCARDED = frozenset(
         "remove_reader",
         "write_metadata",
         "write_records",
+        "write_with_events",
     }
 )
 REFUSED = frozenset(
@@ -50,6 +51,7 @@ REFUSED = frozenset(
         "declare_idle",
         "join",
         "leave",
+        "observe_links",
         "open",
         "recover",
         "release",
@@ -86,6 +88,7 @@ async def test_discarded_writes_leave_the_store_unchanged() -> None:
     await dry.write_metadata("name", "value")
     assert await dry.put_record(Record("kind", "key", "ada", "{}"), replacing=None)
     assert await dry.write_records([RecordWrite(Record("kind", "key", "ada", "{}"), None)])
+    assert await dry.write_with_events([RecordWrite(Record("kind", "key", "ada", "{}"), None)], [])
     assert await store.count_parts() == before
     assert await store.read_metadata("name") is None
     assert await store.get_record("kind", "key") is None

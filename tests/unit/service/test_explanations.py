@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from horae.errors import NotFound
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.service.runs.explanations import Explanations

@@ -8,7 +8,7 @@ import pytest
 
 from horae.model.accounts.account import Agent
 from horae.model.accounts.principal import AGENT_QUOTAS, LOCAL, Principal, Role
-from horae.model.lane import agent_lane
+from horae.model.lanes.lane import agent_lane
 from horae.model.outcome import Failed, Skipped
 from horae.model.reason import Reason
 from horae.model.task import PauseCause, Target, Task, TaskState

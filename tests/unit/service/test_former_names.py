@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from horae.model.accounts.principal import LOCAL
-from horae.service.tasks.function_records import NO_DEFAULTS, FormerName, Registration, Signature
-from horae.service.tasks.functions import FunctionCatalogue
+from horae.service.tasks.functions.functions import FunctionCatalogue
+from horae.service.tasks.functions.records import NO_DEFAULTS, FormerName, Registration, Signature
 from horae.testing.factories import NOON
 from tests.unit.service.service_harness import ServiceHarness
 

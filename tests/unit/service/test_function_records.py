@@ -10,7 +10,8 @@ import pytest
 from horae.model.policy import Missed, RetryPolicy, policies_for
 from horae.model.task import Target
 from horae.schedule import Every
-from horae.service.tasks.function_records import (
+from horae.service.tasks.functions.functions import apply_defaults
+from horae.service.tasks.functions.records import (
     Argument,
     Defaults,
     Registration,
@@ -21,7 +22,6 @@ from horae.service.tasks.function_records import (
     read_registration,
     registration_json,
 )
-from horae.service.tasks.functions import apply_defaults
 from horae.service.tasks.task_request import (
     NEVER,
     NO_OPTIONS,

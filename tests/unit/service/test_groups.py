@@ -8,8 +8,13 @@ import pytest
 
 from horae.errors import Refusal
 from horae.model.accounts.principal import Principal
+from horae.model.refusals import refuse
+from horae.ports.chat_messages import ASSISTANT_SOURCE
+from horae.service.groups.groups import Groups, GroupStatus
+from horae.service.messages.streams import MessageDraft
+from horae.service.tasks.task_request import TaskRequest
 
-from .service_harness import CHIEF, ROOT, ServiceHarness, open_harness
+from .service_harness import CHIEF, ROOT, TARGET, ServiceHarness, open_harness
 
 
 async def code_of_add(harness: ServiceHarness, folder: str, chat: str) -> str:
@@ -82,3 +87,60 @@ async def test_agent_cannot_change_groups() -> None:
         with pytest.raises(Refusal) as refused:
             await harness.service.groups.change(agent, "family", is_main=True)
         assert refused.value.code == "not_for_agents"
+
+
+async def test_version_that_changed_is_refused() -> None:
+    async with open_harness() as harness:
+        groups = harness.service.groups
+        group = await groups.add(ROOT, "family", "web:1")
+        changed = await groups.change(ROOT, "family", group.version, name="Family")
+        with pytest.raises(Refusal) as refused:
+            await groups.change(ROOT, "family", group.version, name="Other")
+        assert refused.value.code == "stale_group"
+        assert await groups.get(ROOT, "family") == changed
+
+
+async def test_status_has_messages_after_the_handled_one_and_runs() -> None:
+    async with open_harness() as harness:
+        service = harness.service
+        group = await service.groups.add(ROOT, "family", "web:1")
+        assert await service.groups.status(ROOT, "family") == GroupStatus(group)
+        drafts = [MessageDraft(text) for text in "abc"]
+        await service.streams.send(ROOT, group.stream, drafts, group.owner)
+        assert (await service.groups.status(ROOT, "family")).waiting == 3
+        await service.streams.register(ROOT, group.stream, "handled", group.owner, after=1)
+        await service.system_tasks.create(
+            group.owner, TaskRequest("turn", "now", TARGET, lane=group.owner, granted_lanes=(group.owner,))
+        )
+        (run,) = await harness.claim()
+        status = await service.groups.status(ROOT, "family")
+        assert (status.messages, status.waiting) == (3, 2)
+        assert status.live is not None
+        assert status.live.id == run.id
+        await harness.settle(run)
+        status = await service.groups.status(ROOT, "family")
+        assert status.live is None
+        assert status.last_turn is not None
+        assert status.last_turn.id == run.id
+
+
+async def test_answers_of_the_assistant_do_not_wait() -> None:
+    async with open_harness() as harness:
+        service = harness.service
+        group = await service.groups.add(ROOT, "family", "web:1")
+        drafts = [MessageDraft("hello"), MessageDraft("yes?", source=ASSISTANT_SOURCE, id="1")]
+        await service.streams.send(ROOT, group.stream, drafts, group.owner)
+        status = await service.groups.status(ROOT, "family")
+        assert (status.messages, status.waiting) == (2, 1)
+
+
+async def test_mounts_that_are_not_permitted_are_warnings() -> None:
+    async with open_harness() as harness:
+        service = harness.service
+        groups = Groups(
+            service.store, service.accounts, service.audit, harness.clock, lambda _group: [refuse("mount_name_twice")]
+        )
+        await groups.add(ROOT, "family", "web:1")
+        (warning,) = (await groups.status(ROOT, "family")).warnings
+        assert warning.code == "mount_name_twice"
+        assert warning.in_language("en").startswith("Two mounts")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from horae.lifecycle.explain import Verdict
-from horae.lifecycle.explain_lane import LaneWait
+from horae.lifecycle.explain.explanation import Verdict
+from horae.lifecycle.explain.lane import LaneWait
 from horae.model.accounts.principal import AGENT_LABEL, Principal
-from horae.model.idle import YieldKind, YieldReason
-from horae.model.lane import LaneStatus, LaneUse
+from horae.model.lanes.idle import YieldKind, YieldReason
+from horae.model.lanes.lane import LaneStatus, LaneUse
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import HOUR, MINUTE, NOON
 from tests.unit.service.service_harness import ADA, BOB, ROOT, ServiceHarness, open_harness

@@ -21,8 +21,8 @@ from horae.model.accounts.operation import (
 from horae.model.accounts.principal import Principal, Scope
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
-from horae.service.tasks.bulk import Action
-from horae.service.tasks.operations import OperationRequest, Operations
+from horae.service.tasks.operations.bulk import Action
+from horae.service.tasks.operations.operations import OperationRequest, Operations
 from horae.virtual_time import VirtualClock
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, ServiceHarness, code_of
 

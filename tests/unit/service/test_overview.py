@@ -15,7 +15,7 @@ from horae.model.outcome import Failed
 from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
 from horae.ports.store import TaskFilter, WaitingCounts
 from horae.service.runs.overview import NeedKind, find_needs
-from horae.service.tasks.bulk import BulkReport
+from horae.service.tasks.operations.bulk import BulkReport
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
 from tests.unit.service.service_harness import ADA, BOB, ROOT, open_harness

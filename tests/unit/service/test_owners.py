@@ -14,8 +14,10 @@ from horae.encryption import Key
 from horae.errors import Refusal
 from horae.model.accounts.pause_change import PauseChange
 from horae.model.accounts.principal import Principal, Quotas, Role
+from horae.model.agents.delivery import Delivery, as_failed, delivery_record
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed, Succeeded
+from horae.model.plans.plan import PlanProgress
 from horae.model.record import RecordWrite
 from horae.model.run import Run
 from horae.model.task import Task, TaskState
@@ -35,14 +37,21 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.accounts.views import Views
+from horae.service.chats.chats import Chats
+from horae.service.chats.deliveries import Deliveries
 from horae.service.doctor import Doctor
 from horae.service.events.destinations import Destinations
 from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Events, Gap
 from horae.service.events.webhooks import Webhooks
+from horae.service.groups.agent_stop import AgentStop
+from horae.service.groups.budgets import Budgets
+from horae.service.groups.group_nodes import GroupNodes
 from horae.service.groups.groups import Groups
+from horae.service.groups.lineages import Lineages
 from horae.service.messages.streams import MessageDraft, Streams
+from horae.service.plans.plans import Plans
 from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.failures import Failures
@@ -55,18 +64,29 @@ from horae.service.runs.overview import Overviews
 from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
 from horae.service.service import Service
-from horae.service.tasks.bulk import Bulk
-from horae.service.tasks.declared_tasks import DeclaredTasks
+from horae.service.stations.stations import Stations
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.function_records import FormerName
-from horae.service.tasks.functions import Functions
-from horae.service.tasks.operations import OperationRequest, Operations
+from horae.service.tasks.functions.declared_tasks import DeclaredTasks
+from horae.service.tasks.functions.functions import Functions
+from horae.service.tasks.functions.records import FormerName
+from horae.service.tasks.operations.bulk import Bulk
+from horae.service.tasks.operations.operations import OperationRequest, Operations
 from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
-from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of, open_harness
+from tests.unit.service.service_harness import (
+    ADA,
+    BOB,
+    CHIEF,
+    ROOT,
+    TARGET,
+    ServiceHarness,
+    allow_stations,
+    code_of,
+    open_harness,
+)
 from tests.unit.service.service_methods import SERVICES, public_methods
 
 ABSENT: Final = "tsk_000000000000"
@@ -106,6 +126,7 @@ def _wish(**fields: Any) -> TaskRequest:
 
 BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "get"): lambda harness, ask: harness.tasks.get(BOB, ask),
+    (Tasks, "chain"): lambda harness, ask: harness.tasks.chain(BOB, ask),
     (Tasks, "find_by_name"): lambda harness, ask: harness.tasks.find_by_name(BOB, ask),
     (Tasks, "rename_declared"): lambda harness, ask: harness.tasks.rename_declared(
         BOB, ask, "code:x", FormerName("water", "garden.water")
@@ -114,6 +135,9 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "pause"): lambda harness, ask: harness.tasks.pause(BOB, ask),
     (Tasks, "restore_pause"): lambda harness, ask: harness.tasks.restore_pause(
         BOB, PauseChange("opn_1", ask, "", 1, TaskState.ACTIVE, None, None)
+    ),
+    (Tasks, "restore_cancelled"): lambda harness, ask: harness.tasks.restore_cancelled(
+        BOB, PauseChange("opn_1", ask, "", 1, TaskState.ACTIVE, None, None), NOON
     ),
     (Tasks, "with_attached"): lambda harness, ask: harness.tasks.with_attached(_raises_if_attached).pause(BOB, ask),
     (Tasks, "resume"): lambda harness, ask: harness.tasks.resume(BOB, ask),
@@ -135,6 +159,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
+    (Runs, "usage"): lambda harness, ask: harness.runs.usage(BOB, ask),
     (Runs, "idle"): lambda harness, ask: harness.runs.idle(BOB, ask),
     (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),
@@ -252,8 +277,12 @@ LISTS: Final[dict[tuple[type, str], Callable[[ServiceHarness], Awaitable[object]
     (Views, "all"): lambda harness: harness.service.views.all(BOB, "tasks"),
     (Sessions, "page"): lambda harness: harness.service.sessions.page(BOB, "ada"),
     (Audit, "page"): lambda harness: harness.service.audit.page(BOB),
+    (Stations, "page"): lambda harness: harness.service.stations.page(BOB),
     (Destinations, "page"): lambda harness: harness.service.destinations.page(BOB),
+    (AgentStop, "get"): lambda harness: harness.service.agent_stop.get(BOB),
     (Groups, "page"): lambda harness: harness.service.groups.page(BOB),
+    (Chats, "page"): lambda harness: harness.service.chats.page(BOB),
+    (Deliveries, "page"): lambda harness: harness.service.deliveries.page(BOB),
     (Streams, "page"): lambda harness: harness.service.streams.page(BOB),
     (Webhooks, "page"): lambda harness: harness.service.webhooks.page(BOB),
     (CalendarTokens, "all"): lambda harness: harness.service.calendar_tokens.all(BOB),
@@ -277,6 +306,20 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Agents, "is_stopped"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "put"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "quotas"): "test_operator_methods_return_nothing_of_owners",
+    (AgentStop, "stop_all"): "test_budget_of_a_group_is_seen_by_itself_and_by_admins",
+    (AgentStop, "restart_all"): "test_budget_of_a_group_is_seen_by_itself_and_by_admins",
+    (AgentStop, "end_runs"): "test_budget_of_a_group_is_seen_by_itself_and_by_admins",
+    (AgentStop, "apply_group"): "test_budget_of_a_group_is_seen_by_itself_and_by_admins",
+    (GroupNodes, "apply"): "test_group_is_seen_by_itself_and_by_admins",
+    (Chats, "deliver"): "test_group_is_seen_by_itself_and_by_admins",
+    (AgentStop, "check"): "test_operator_methods_return_nothing_of_owners",
+    (Lineages, "find"): "test_operator_methods_return_nothing_of_owners",
+    **{
+        (Budgets, name): "test_operator_methods_return_nothing_of_owners"
+        for name in ("reserve", "charge", "settle", "exhausted", "notice_write")
+    },
+    (Budgets, "get"): "test_budget_of_a_group_is_seen_by_itself_and_by_admins",
+    (Budgets, "put"): "test_budget_of_a_group_is_seen_by_itself_and_by_admins",
     (FireRights, "check"): "test_operator_methods_return_nothing_of_owners",
     (SecretVault, "reveal"): "test_secret_of_another_owner_is_absent",
     (SecretVault, "rotate"): "test_operator_methods_return_nothing_of_owners",
@@ -288,6 +331,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Nodes, "all"): "test_only_an_admin_drains_nodes",
     (Doctor, "report"): "test_only_an_admin_drains_nodes",
     (Doctor, "latest"): "test_only_an_admin_drains_nodes",
+    (Doctor, "durability"): "test_only_an_admin_drains_nodes",
     (Doctor, "close"): "test_operator_methods_return_nothing_of_owners",
     (Nodes, "drain"): "test_only_an_admin_drains_nodes",
     (Nodes, "drain_host"): "test_only_an_admin_drains_nodes",
@@ -306,6 +350,21 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tokens, "make"): "test_account_of_another_owner_is_absent",
     (Tokens, "revoke"): "test_account_of_another_owner_is_absent",
     (Tokens, "authenticate"): "test_operator_methods_return_nothing_of_owners",
+    (Plans, "add"): "test_plan_of_another_owner_is_absent",
+    (Plans, "adopt"): "test_plan_of_another_owner_is_absent",
+    (Plans, "all"): "test_plan_of_another_owner_is_absent",
+    (Plans, "clear"): "test_plan_of_another_owner_is_absent",
+    (Plans, "close"): "test_plan_of_another_owner_is_absent",
+    (Plans, "find_by_task"): "test_plan_of_another_owner_is_absent",
+    (Plans, "flush"): "test_plan_of_another_owner_is_absent",
+    (Plans, "get"): "test_plan_of_another_owner_is_absent",
+    (Plans, "import_plans"): "test_plan_of_another_owner_is_absent",
+    (Plans, "of_tasks"): "test_plan_of_another_owner_is_absent",
+    (Plans, "page"): "test_plan_of_another_owner_is_absent",
+    (Plans, "pause"): "test_plan_of_another_owner_is_absent",
+    (Plans, "remove"): "test_plan_of_another_owner_is_absent",
+    (Plans, "reset"): "test_plan_of_another_owner_is_absent",
+    (Plans, "skip"): "test_plan_of_another_owner_is_absent",
     (Views, "get"): "test_view_of_another_owner_is_absent",
     (Views, "save"): "test_view_of_another_owner_is_absent",
     (Views, "remove"): "test_view_of_another_owner_is_absent",
@@ -331,17 +390,30 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (DailyQuota, "enforce"): "test_operator_methods_return_nothing_of_owners",
     (EventEncoder, "encode"): "test_operator_methods_return_nothing_of_owners",
+    (Stations, "allow"): "test_station_of_another_owner_is_absent",
+    (Stations, "get"): "test_station_of_another_owner_is_absent",
+    (Stations, "remove"): "test_station_of_another_owner_is_absent",
     (Destinations, "put"): "test_destination_of_another_owner_is_absent",
     (Destinations, "get"): "test_destination_of_another_owner_is_absent",
     (Destinations, "remove"): "test_destination_of_another_owner_is_absent",
     (Destinations, "deliveries"): "test_destination_of_another_owner_is_absent",
     (Destinations, "test"): "test_destination_of_another_owner_is_absent",
     (Groups, "add"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "unregistered"): "test_group_is_seen_by_itself_and_by_admins",
     (Groups, "get"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "status"): "test_group_is_seen_by_itself_and_by_admins",
+    (Groups, "describe"): "test_group_is_seen_by_itself_and_by_admins",
     (Groups, "change"): "test_group_is_seen_by_itself_and_by_admins",
     (Groups, "remove"): "test_group_is_seen_by_itself_and_by_admins",
     (Groups, "find"): "test_operator_methods_return_nothing_of_owners",
     (Groups, "find_by_chat"): "test_operator_methods_return_nothing_of_owners",
+    (Chats, "get"): "test_chat_and_its_deliveries_are_absent_for_other_owners",
+    (Chats, "transcript"): "test_chat_and_its_deliveries_are_absent_for_other_owners",
+    (Chats, "send"): "test_chat_and_its_deliveries_are_absent_for_other_owners",
+    (Chats, "is_working"): "test_operator_methods_return_nothing_of_owners",
+    (Deliveries, "get"): "test_chat_and_its_deliveries_are_absent_for_other_owners",
+    (Deliveries, "retry"): "test_chat_and_its_deliveries_are_absent_for_other_owners",
+    (Deliveries, "discard"): "test_chat_and_its_deliveries_are_absent_for_other_owners",
     (Streams, "send"): "test_stream_of_another_owner_is_absent",
     (Streams, "messages"): "test_stream_of_another_owner_is_absent",
     (Streams, "get"): "test_stream_of_another_owner_is_absent",
@@ -543,6 +615,48 @@ async def test_lists_show_no_foreign_resources(method: tuple[type, str]) -> None
         assert await harness.store.facts(mine.task.id, None) == before
 
 
+async def test_plan_of_another_owner_is_absent() -> None:
+    fields = {"station": "api", "plan_type": "minute", "plan_value": 1, "plan_repet": -1, "command": "run"}
+    async with open_harness() as harness:
+        plans = harness.service.plans
+        await allow_stations(harness.service, "ada", "api")
+        await allow_stations(harness.service, "bob", "other")
+        mine = await plans.add(ADA, fields | {"plan_id": 255})
+        calls: list[Callable[[str], Awaitable[object]]] = [
+            lambda name: plans.get(BOB, name),
+            lambda name: plans.skip(BOB, name, 1),
+            lambda name: plans.pause(BOB, name),
+            lambda name: plans.reset(BOB, name),
+            lambda name: plans.close(BOB, name),
+            lambda name: plans.remove(BOB, name),
+        ]
+        for call in calls:
+            for foreign, missing in ((mine.plan.name, "msg:api:fe"), (mine.task_id, "tsk_" + "0" * 32)):
+                assert await _code(call(foreign)) == await _code(call(missing))
+        assert await plans.find_by_task(BOB, mine.task_id) is None
+        assert await plans.of_tasks({mine.task_id: BOB.owner}) == {}
+        assert set(await plans.of_tasks({mine.task_id: ADA.owner})) == {mine.task_id}
+        assert (await plans.page(BOB)).items == ()
+        assert await plans.all(BOB) == []
+        # The id of another owner's plan is free.
+        await plans.add(BOB, fields | {"plan_id": 255, "station": "other"})
+        (imported,) = await plans.import_plans(BOB, [fields | {"plan_id": 254}])
+        assert imported.view is not None
+        await plans.close(ADA, "ff")
+        assert await plans.clear(BOB) == 0
+        assert await plans.flush(BOB) == 2
+        adopted = await plans.adopt(BOB, mine.plan._replace(plan_id=253), PlanProgress(), NOON)
+        assert (await plans.get(BOB, "fd")).task_id == adopted.task_id
+        assert await plans.find_by_task(ADA, adopted.task_id) is None
+        assert (await plans.get(ADA, "ff")).plan == mine.plan
+
+
+async def _code(call: Awaitable[object]) -> str:
+    with pytest.raises(Refusal) as refused:
+        await call
+    return refused.value.code
+
+
 async def test_view_of_another_owner_is_absent() -> None:
     async with open_harness() as harness:
         views = harness.service.views
@@ -695,6 +809,39 @@ async def test_destination_of_another_owner_is_absent() -> None:
         assert [each.owner for each in (await destinations.page(ROOT)).items] == ["ada"]
 
 
+async def test_station_of_another_owner_is_absent() -> None:
+    async with open_harness() as harness:
+        stations = harness.service.stations
+        await stations.allow(ADA, "orders", "a" * 40)
+        asked: list[Callable[[str, str], Awaitable[object]]] = [
+            lambda name, owner: stations.get(BOB, name, owner),
+            lambda name, owner: stations.remove(BOB, name, owner=owner),
+        ]
+        for ask in asked:
+            foreign = answer_without_id(await answer_code(ask("orders", "ada")), "orders")
+            assert isinstance(foreign, tuple)
+            assert foreign == answer_without_id(await answer_code(ask("none", "ada")), "none")
+            assert foreign == answer_without_id(await answer_code(ask("orders", "bob")), "orders")
+        assert await code_of(stations.allow(BOB, "orders", "b" * 40, owner="ada")) == "foreign_owner"
+        assert await code_of(stations.allow(BOB, "orders", "a" * 40)) == "station_key_taken"
+        assert [each.station.owner for each in (await stations.page(ROOT)).items] == ["ada"]
+
+
+async def test_budget_of_a_group_is_seen_by_itself_and_by_admins() -> None:
+    async with open_harness() as harness:
+        await make_resources_of_ada(harness)
+        budgets = harness.service.budgets
+        itself = Principal("group:family")
+        assert (await budgets.get(itself, "family")).folder == "family"
+        assert await code_of(budgets.put(itself, "family", {"runs": 1})) == "not_allowed"
+        for folder in ("family", "none"):
+            assert await code_of(budgets.get(BOB, folder)) == "no_such_group"
+            assert await code_of(budgets.put(BOB, folder, {"runs": 1})) == "not_allowed"
+        for call in (harness.service.agent_stop.stop_all, harness.service.agent_stop.restart_all):
+            assert await code_of(call(BOB)) == "not_allowed"
+        assert await harness.service.agent_stop.end_runs(BOB, "ada", "robot") == 0
+
+
 async def test_group_is_seen_by_itself_and_by_admins() -> None:
     async with open_harness() as harness:
         groups = harness.service.groups
@@ -702,13 +849,47 @@ async def test_group_is_seen_by_itself_and_by_admins() -> None:
         itself = Principal("group:family")
         assert (await groups.get(itself, "family")).chat == "web:1"
         assert await code_of(groups.get(BOB, "family")) == "no_such_group"
+        assert (await groups.status(itself, "family")).waiting == 0
+        assert await code_of(groups.status(BOB, "family")) == "no_such_group"
+        assert await code_of(groups.describe(BOB, await groups.get(ROOT, "family"))) == "no_such_group"
         assert [each.folder for each in (await groups.page(itself)).items] == ["family"]
+        assert await code_of(harness.service.chats.deliver(BOB, "family", "hello")) == "no_such_group"
+        assert (await harness.service.chats.deliver(itself, "family", "hello")).number == 1
         for refused in (
+            harness.service.group_nodes.apply(itself, await groups.get(ROOT, "family")),
+            groups.unregistered(itself),
             groups.add(itself, "other", "web:2"),
             groups.change(itself, "family", is_main=True),
             groups.remove(itself, "family"),
         ):
             assert await code_of(refused) == "not_allowed"
+
+
+async def test_chat_and_its_deliveries_are_absent_for_other_owners() -> None:
+    async with open_harness() as harness:
+        service = harness.service
+        await service.groups.add(ROOT, "family", "web:1")
+        await service.chats.send(ROOT, "web:1", "secret words")
+        failed = as_failed(Delivery("dlv_" + "1" * 32, "group:family", "web:1", "secret", NOON), NOON, "no")
+        await harness.store.write_records([RecordWrite(delivery_record(failed))])
+        by_chat: list[Callable[[str], Awaitable[object]]] = [
+            lambda chat: service.chats.get(BOB, chat),
+            lambda chat: service.chats.transcript(BOB, chat),
+            lambda chat: service.chats.send(BOB, chat, "hello"),
+        ]
+        by_delivery: list[Callable[[str], Awaitable[object]]] = [
+            lambda delivery: service.deliveries.get(BOB, delivery),
+            lambda delivery: service.deliveries.retry(BOB, delivery),
+            lambda delivery: service.deliveries.discard(BOB, delivery),
+        ]
+        for asked, there, absent in ((by_chat, "web:1", "web:0"), (by_delivery, failed.id, "dlv_" + "0" * 32)):
+            for ask in asked:
+                foreign = answer_without_id(await answer_code(ask(there)), there)
+                assert isinstance(foreign, tuple)
+                assert foreign == answer_without_id(await answer_code(ask(absent)), absent)
+        itself = Principal("group:family")
+        assert (await service.deliveries.get(itself, failed.id)).text == "secret"
+        assert len((await service.chats.page(itself)).items) == 1
 
 
 async def test_stream_of_another_owner_is_absent() -> None:
@@ -785,7 +966,12 @@ async def test_only_an_admin_drains_nodes() -> None:
             assert answer_without_id(await answer_code(ask(theirs)), theirs) == answer_without_id(
                 await answer_code(ask("absent")), "absent"
             )
-        for call in (nodes.all(BOB), harness.service.doctor.report(BOB), harness.service.doctor.latest(BOB)):
+        for call in (
+            nodes.all(BOB),
+            harness.service.doctor.report(BOB),
+            harness.service.doctor.latest(BOB),
+            harness.service.doctor.durability(BOB),
+        ):
             answer = await answer_code(call)
             assert isinstance(answer, Refusal)
             assert (answer.code, harness.writes) == ("not_allowed", [])

@@ -21,7 +21,6 @@ from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
 from horae.schedule.text import parse_text
 from horae.service.accounts.secrets import SecretVault
-from horae.service.runs.lanes import MAX_LANES
 from horae.service.service import Service
 from horae.service.tasks import quotas
 from horae.service.tasks.edits import Edits
@@ -154,9 +153,10 @@ async def test_later_limit_blocks_resume_but_not_other_edits() -> None:
 async def test_number_of_lanes_is_limited() -> None:
     async with open_harness() as harness:
         ada = await harness.make_member("ada")
-        for number in range(MAX_LANES):
+        for number in range(MEMBER_QUOTAS.lanes or 0):
             await harness.service.lanes.limit(ada, f"lane{number}", 1)
         assert await code_of(harness.service.lanes.limit(ada, "one more", 1)) == "too_many_lanes"
+        await harness.service.lanes.limit(ada._replace(quotas=ada.quotas._replace(lanes=None)), "without a quota", 1)
         assert (await harness.service.lanes.limit(ada, "lane7", 3)).limit == 3
         bob = await harness.make_member("bob")
         await harness.service.lanes.limit(bob, "his first", 1)

@@ -26,12 +26,18 @@ from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.sessions import Sessions
 from horae.service.accounts.tokens import Tokens
 from horae.service.accounts.views import Views
+from horae.service.chats.chats import Chats
+from horae.service.chats.deliveries import Deliveries
 from horae.service.doctor import Doctor
 from horae.service.events.destinations import Destinations
 from horae.service.events.owner_sequence import Events
 from horae.service.events.webhooks import Webhooks
+from horae.service.groups.agent_stop import AgentStop
+from horae.service.groups.budgets import Budgets
+from horae.service.groups.group_nodes import GroupNodes
 from horae.service.groups.groups import Groups
 from horae.service.messages.streams import MessageDraft, Streams
+from horae.service.plans.plans import Plans
 from horae.service.runs.explanations import Explanations
 from horae.service.runs.failures import Failures
 from horae.service.runs.lanes import Lanes
@@ -40,12 +46,13 @@ from horae.service.runs.outage_reviews import OutageReviews
 from horae.service.runs.overview import Overviews
 from horae.service.runs.planned import PlannedRuns
 from horae.service.runs.runs import Runs
-from horae.service.tasks.bulk import Bulk
-from horae.service.tasks.declared_tasks import DeclaredTasks
+from horae.service.stations.stations import Stations
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.function_records import FormerName
-from horae.service.tasks.functions import Functions
-from horae.service.tasks.operations import Operations
+from horae.service.tasks.functions.declared_tasks import DeclaredTasks
+from horae.service.tasks.functions.functions import Functions
+from horae.service.tasks.functions.records import FormerName
+from horae.service.tasks.operations.bulk import Bulk
+from horae.service.tasks.operations.operations import Operations
 from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node, a_task
@@ -108,12 +115,23 @@ def _destinations(needs: Scope, ask: Callable[[Destinations, Principal, str], Aw
     return Call(needs, lambda harness, who, things: ask(harness.service.destinations, who, things.owner))
 
 
+def _stations(needs: Scope, ask: Callable[[Stations, Principal, str], Awaitable[Any]]) -> Call:
+    return Call(needs, lambda harness, who, things: ask(harness.service.stations, who, things.owner))
+
+
 def _streams(needs: Scope, ask: Callable[[Streams, Principal, str], Awaitable[Any]]) -> Call:
     return Call(needs, lambda harness, who, things: ask(harness.service.streams, who, things.owner))
 
 
 async def _each(harness: ServiceHarness, who: Principal) -> Any:
     return await harness.service.bulk.each(who, TaskFilter(), lambda task: harness.tasks.get(who, task.id))
+
+
+async def _cancel_and_restore(harness: ServiceHarness, who: Principal, task: str) -> None:
+    change, ended = PauseChange("opn_1", task, "", 1, TaskState.ACTIVE, None, None), NOON
+    with suppress(NotFound):
+        ended = (await harness.tasks.cancel(LOCAL, task)).status.ended or NOON
+    await harness.tasks.restore_cancelled(who, change, ended)
 
 
 async def _function(harness: ServiceHarness, who: Principal) -> None:
@@ -130,6 +148,7 @@ async def _revoke_calendar(harness: ServiceHarness, who: Principal) -> None:
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "get"): _tasks(Scope.READ, lambda tasks, who, task: tasks.get(who, task)),
+    (Tasks, "chain"): _tasks(Scope.READ, lambda tasks, who, task: tasks.chain(who, task)),
     (Tasks, "find_by_name"): _tasks(Scope.READ, lambda tasks, who, task: tasks.find_by_name(who, task)),
     (Tasks, "rename_declared"): _tasks(
         Scope.WRITE, lambda tasks, who, task: tasks.rename_declared(who, task, "code:x", FormerName("y", "x"))
@@ -141,6 +160,10 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         lambda tasks, who, task: tasks.restore_pause(
             who, PauseChange("opn_1", task, "", 1, TaskState.PAUSED, Pause(NOON), None)
         ),
+    ),
+    (Tasks, "restore_cancelled"): Call(
+        Scope.WRITE,
+        lambda harness, who, things: _cancel_and_restore(harness, who, things.task),
     ),
     (Tasks, "resume"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.resume(who, task)),
     (Tasks, "cancel"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.cancel(who, task)),
@@ -162,6 +185,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.READ, lambda harness, who, things: harness.explanations.explain(who, things.task, None)
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
+    (Runs, "usage"): _runs(Scope.READ, lambda runs, who, run: runs.usage(who, run)),
     (Runs, "idle"): _runs(Scope.READ, lambda runs, who, run: runs.idle(who, run)),
     (Runs, "chain"): _runs(Scope.READ, lambda runs, who, run: runs.chain(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
@@ -247,6 +271,12 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.WRITE,
         lambda harness, who, things: harness.service.destinations.put(who, "ops", things.owner, url="json://x/"),
     ),
+    (Stations, "allow"): _stations(
+        Scope.WRITE, lambda all_of, who, owner: all_of.allow(who, "orders", station_key_of(owner), owner=owner)
+    ),
+    (Stations, "get"): _stations(Scope.READ, lambda all_of, who, owner: all_of.get(who, "orders", owner)),
+    (Stations, "remove"): _stations(Scope.WRITE, lambda all_of, who, owner: all_of.remove(who, "orders", owner=owner)),
+    (Stations, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.stations.page(who), owned=False),
     (Destinations, "get"): _destinations(Scope.READ, lambda all_of, who, owner: all_of.get(who, "ops", owner)),
     (Destinations, "deliveries"): _destinations(
         Scope.READ, lambda all_of, who, owner: all_of.deliveries(who, "ops", owner)
@@ -256,7 +286,22 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Destinations, "page"): Call(
         Scope.READ, lambda harness, who, _: harness.service.destinations.page(who), owned=False
     ),
+    (Budgets, "put"): Call(
+        Scope.ADMIN,
+        lambda harness, who, things: harness.service.budgets.put(who, things.owner, {"runs": 5}),
+        owned=False,
+    ),
+    (AgentStop, "get"): Call(Scope.READ, lambda harness, who, _: harness.service.agent_stop.get(who), owned=False),
+    (AgentStop, "stop_all"): Call(
+        Scope.ADMIN, lambda harness, who, _: harness.service.agent_stop.stop_all(who), owned=False
+    ),
+    (AgentStop, "restart_all"): Call(
+        Scope.ADMIN, lambda harness, who, _: harness.service.agent_stop.restart_all(who), owned=False
+    ),
     (Groups, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.groups.page(who), owned=False),
+    (Groups, "unregistered"): Call(
+        Scope.ADMIN, lambda harness, who, _: harness.service.groups.unregistered(who), owned=False
+    ),
     (Groups, "add"): Call(
         Scope.ADMIN,
         lambda harness, who, things: harness.service.groups.add(who, f"{things.owner}-2", f"web:{things.owner}-2"),
@@ -270,6 +315,8 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Groups, "remove"): Call(
         Scope.ADMIN, lambda harness, who, things: harness.service.groups.remove(who, things.owner), owned=False
     ),
+    (Chats, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.chats.page(who), owned=False),
+    (Deliveries, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.deliveries.page(who), owned=False),
     (Streams, "get"): _streams(Scope.READ, lambda all_of, who, owner: all_of.get(who, "chat:1", owner)),
     (Streams, "messages"): _streams(Scope.READ, lambda all_of, who, owner: all_of.messages(who, "chat:1", owner=owner)),
     (Streams, "page"): Call(Scope.READ, lambda harness, who, _: harness.service.streams.page(who), owned=False),
@@ -347,6 +394,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Doctor, "report"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.doctor.report(who), owned=False),
     (Doctor, "latest"): Call(Scope.ADMIN, lambda harness, who, _: harness.service.doctor.latest(who), owned=False),
+    (Doctor, "durability"): Call(
+        Scope.ADMIN, lambda harness, who, _: harness.service.doctor.durability(who), owned=False
+    ),
     (Views, "get"): Call(Scope.READ, lambda harness, who, _: _get_view(harness, who), owned=False),
     (Views, "all"): Call(Scope.READ, lambda harness, who, _: harness.service.views.all(who, "tasks"), owned=False),
     (Views, "save"): Call(
@@ -402,7 +452,34 @@ ELSEWHERE: Final = frozenset(
         (Approvals, "pause_revoked"),  # after a token was revoked: test_fire_rights.py
         (Approvals, "approve"),  # test_approvals.py: who may approve
         (Approvals, "reject"),  # test_approvals.py: who may reject
+        (Chats, "get"),  # the owner of a chat is its group: test_chats.py
+        (Chats, "transcript"),
+        (Chats, "send"),
+        (Chats, "deliver"),  # of the group: test_owners.py
+        (Deliveries, "get"),  # test_deliveries.py
+        (Deliveries, "retry"),
+        (Deliveries, "discard"),
+        (Plans, "add"),  # needs a plan: test_plans.py
+        (Plans, "adopt"),
+        (Plans, "all"),
+        (Plans, "clear"),
+        (Plans, "find_by_task"),
+        (Plans, "flush"),
+        (Plans, "get"),
+        (Plans, "import_plans"),
+        (Plans, "of_tasks"),  # takes owners whose rights the caller has checked
+        (Plans, "page"),
+        (Plans, "pause"),
+        (Plans, "remove"),
+        (Plans, "reset"),
+        (Plans, "skip"),
+        (AgentStop, "end_runs"),  # after a stop, with its principal
+        (GroupNodes, "apply"),  # after the change of a group, with its principal
+        (AgentStop, "apply_group"),  # after the change of a group, with its principal
+        (Budgets, "get"),  # as the group: tests/agents/safety/test_budgets.py
         (Groups, "get"),  # a group is an owner of its own: test_groups.py
+        (Groups, "status"),
+        (Groups, "describe"),
     }
 )
 UNASKED: Final = frozenset(
@@ -421,23 +498,29 @@ UNASKED: Final = frozenset(
         "encode",
         "enforce",
         "enforce_owner",
+        "exhausted",
         "fill_storage",
         "find",
         "find_by_chat",
         "free_storage",
+        "is_working",
         "load",
         "make_first",
         "note_write",
+        "notice_write",
         "open_for_identity",
         "open_with_link",
         "open_with_token",
         "quotas",
         "reach",
         "read",
+        "charge",
+        "reserve",
         "resolve",
         "row",
         "seal",
         "set_agent_spent",
+        "settle",
         "unblock_for_quota",
         "with_attached",
         "with_condition",
@@ -468,6 +551,11 @@ async def as_role(harness: ServiceHarness, role: Role | str) -> Principal:
     return Principal("me", scopes=frozenset(scopes), actor="tok_1", via="http")
 
 
+def station_key_of(owner: str) -> str:
+    """Return a public key that only this owner's station has."""
+    return owner.ljust(40, "0")
+
+
 async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
     """Everything that one can have, and a run that failed."""
     chief = LOCAL._replace(owner=owner)
@@ -484,6 +572,7 @@ async def make_subject(harness: ServiceHarness, owner: str) -> CallSubject:
     await harness.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await harness.service.webhooks.create(chief, "https://93.184.216.34/hook")
     await harness.service.destinations.put(chief, "ops", url="json://x/")
+    await harness.service.stations.allow(chief, "orders", station_key_of(owner))
     await harness.service.groups.add(LOCAL, owner, f"web:{owner}")
     await harness.service.streams.send(chief, "chat:1", [MessageDraft("hello")])
     await harness.service.streams.register(chief, "chat:1", "handled")
@@ -509,6 +598,7 @@ NOTHING_THERE: Final = frozenset(
         "no_such_token",
         "no_such_webhook",
         "no_such_destination",
+        "no_such_station",
         "no_such_stream",
         "no_such_owner",
         "foreign_owner",

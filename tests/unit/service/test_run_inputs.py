@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from horae.model.accounts.principal import Principal, Scope
+from horae.model.inputs.run_input import RunInput
 from horae.model.outcome import Failed, Skipped
 from horae.model.reason import Reason
 from horae.model.run import Run
-from horae.model.run_input import RunInput
 from horae.model.task import Target, Task
 from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits

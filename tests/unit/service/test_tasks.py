@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from horae.errors import Conflict, InvalidSchedule, InvalidTask, NotAllowed, NotFound, StoreError
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.lifecycle.settle import settle
 from horae.model.accounts.principal import Principal
 from horae.model.ids import run_id

@@ -18,10 +18,10 @@ from horae.model.outcome import Failed
 from horae.model.task import Pause, PauseCause, Task, TaskState
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
-from horae.service.tasks.bulk import BulkReport
-from horae.service.tasks.bulk_actions import ActionArguments, make_action
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.operations import OperationRequest
+from horae.service.tasks.operations.actions import ActionArguments, make_action
+from horae.service.tasks.operations.bulk import BulkReport
+from horae.service.tasks.operations.operations import OperationRequest
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.virtual_time import VirtualClock
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.accounts.principal import AGENT_QUOTAS, Principal
 from horae.model.outcome import Failed
 from horae.model.run import Run

@@ -42,6 +42,9 @@ _NEWER_COLUMNS: Final = {
 """Expressions for columns of an older version."""
 
 
+_NEWER_PARTS: Final = {"remembered": "metadata", "barred": "blocked_owners", "tallies": "counters"}
+"""New names of the parts of a transfer, by their older names."""
+
 _NEWER_FIELDS: Final = [None]
 """Fields of entries and runs that the older version did not have: the input."""
 
@@ -69,7 +72,15 @@ def read_before(store: str) -> dict[str, Any]:
         row += _NEWER_FIELDS
     for node in (*found["part nodes"], *found["nodes"]):
         node.append([])  # no labels
-    return _with_lane_turns(_with_chains(found))
+    return _with_lane_turns(_with_chains(_with_part_names(found)))
+
+
+def _with_part_names(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with the present names of the parts of a transfer."""
+    for older, newer in _NEWER_PARTS.items():
+        found[f"part {newer}"] = found.pop(f"part {older}")
+        found["count_parts"][newer] = found["count_parts"].pop(older)
+    return found
 
 
 def _with_lane_turns(found: dict[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ async def test_counters_are_kept_while_the_machines_clock_is_ahead(url: str) -> 
 def test_only_constructors_of_stores_know_the_system_clock() -> None:
     root = Path(horae.stores.__file__).parent
     modules = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "SystemClock" in names_in(path)}
-    assert modules == {"mysql/store.py", "postgres/store.py", "sqlite/store.py"}
+    assert modules == {"mysql/store.py", "postgres/store.py", "redis/store.py", "sqlite/store.py"}
 
 
 def names_in(path: Path) -> set[str]:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import horae.stores
-from horae.model.change import Change
+from horae.model.change import Change, OrdinaryStart, OrdinarySuccess, Success
 from horae.model.outcome import Failed
 from horae.model.run import RunState
+from horae.model.task import NEW_TASK_STATUS
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
 from horae.stores.codec.columns import (
@@ -39,7 +40,15 @@ from horae.stores.codec.json_codecs import (
     schedule_text,
     schedules,
 )
-from horae.stores.codec.rows import encode_entry, encode_started_run, encode_success, encode_task, names_planned_instant
+from horae.stores.codec.rows import (
+    encode_entry,
+    encode_laned_run,
+    encode_success,
+    encode_task,
+    is_named_by_instant,
+    names_planned_instant,
+)
+from horae.stores.sql.claims.ordinary_batch import start_of, success_of
 from horae.testing.contracts.stores.setup import get_facts, start_run
 from horae.testing.decisions import always
 from horae.testing.factories import (
@@ -70,15 +79,25 @@ def test_computed_cache_is_cleared_before_it_grows_too_large() -> None:
 
 
 def test_run_whose_id_does_not_name_its_instant_has_no_short_row() -> None:
-    run = a_run(a_task())
-    assert encode_started_run(1, run) is not None
-    assert encode_started_run(1, run._replace(id="run_by_another_name")) is None
+    run = a_run(a_task(), planned=NOON)
+    assert is_named_by_instant(run)
+    assert encode_laned_run(1, run) is not None
+    other = run._replace(id="run_by_another_name")
+    assert not is_named_by_instant(other)
+    assert encode_laned_run(1, other) is None
+    start = OrdinaryStart(status=NEW_TASK_STATUS, new_runs=(run,))
+    assert start_of(start) == (run, NEW_TASK_STATUS, None)
+    assert start_of(OrdinaryStart(status=NEW_TASK_STATUS, new_runs=(other,))) is None
+    success = OrdinarySuccess(status=NEW_TASK_STATUS, updated_runs=(run._replace(ended=NOON),))
+    assert success_of(success) == (run.started, NOON, None, NEW_TASK_STATUS)
+    assert success_of(OrdinarySuccess(status=NEW_TASK_STATUS, updated_runs=(other._replace(ended=NOON),))) is None
 
 
 def test_row_of_a_success_has_its_end_and_result() -> None:
-    run = an_ended_run(a_task(), result_json='"\ud800"')
+    run = an_ended_run(a_task())
     started, ended = microseconds_of[run.planned], microseconds_of[run.planned + SECOND]
-    assert encode_success(run) == (run.id, "succeeded", None, started, ended, None, '"?"', None)
+    success = Success(run.planned, run.planned + SECOND, '"\ud800"', NEW_TASK_STATUS)
+    assert encode_success(run.id, success) == (run.id, "succeeded", None, started, ended, None, '"?"', None)
 
 
 def test_run_id_contains_its_planned_instant() -> None:

@@ -7,9 +7,9 @@ import pytest
 from horae.errors import Conflict, HoraeError, StoreError
 from horae.model.change import Change
 from horae.model.entry import Entry, EntryState
-from horae.model.lane import LaneUse, agent_lane
+from horae.model.lanes.lane import LaneUse, agent_lane
+from horae.model.lanes.route import function_route
 from horae.model.reason import Reason
-from horae.model.route import function_route
 from horae.model.run import RunState
 from horae.model.task import TaskStatus
 from horae.stores.codec.rows import Row, encode_task

@@ -9,7 +9,7 @@ from pathlib import Path
 from horae.model.change import Change, Facts
 from horae.model.outcome import Settlement
 from horae.model.reason import Reason
-from horae.model.run import Run, RunState
+from horae.model.run import Origin, Run, RunState
 from horae.model.task import TaskStatus
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.task_cache import CachedTask, TaskCache, apply_change
@@ -135,3 +135,27 @@ def test_apply_change_tracks_first_and_last_live_run() -> None:
     assert apply_change(live, Change(updated_runs=(an_ended_run(task),))) == CachedTask(5, 3, task, TaskStatus())
     waiting = run._replace(state=RunState.WAITING)
     assert apply_change(live, Change(updated_runs=(waiting,))) == CachedTask(5, 3, task, TaskStatus(), (waiting,))
+
+
+def test_runs_whose_end_is_never_ordinary_are_known_until_they_end() -> None:
+    cache, plain, laned = TaskCache(), a_task(), a_task(lane="press")
+    followed = a_task(successors=("tsk_next",))
+    runs = {task.id: a_run(task) for task in (plain, laned, followed)}
+    tasks = {
+        number: CachedTask(number, 1, task, TaskStatus(), (runs[task.id],))
+        for number, task in enumerate((plain, laned, followed), start=1)
+    }
+    cache.update(tasks)
+    ids = [run.id for run in runs.values()]
+    assert cache.never_ordinary_runs(ids) == {runs[laned.id].id, runs[followed.id].id}
+    cache.update({2: tasks[2]._replace(live=()), 3: None})
+    assert not cache.never_ordinary_runs(ids)
+
+
+def test_several_runs_of_one_task_are_settled_together() -> None:
+    cache, task = TaskCache(), a_task()
+    first, manual = a_run(task), a_run(task, origin=Origin.MANUAL)._replace(id="run_manual")
+    cache.update({1: CachedTask(1, 1, task, TaskStatus(), (first, manual))})
+    assert cache.never_ordinary_runs([first.id, manual.id]) == {first.id, manual.id}
+    cache.update({1: CachedTask(1, 2, task, TaskStatus(), (first,))})
+    assert not cache.never_ordinary_runs([first.id, manual.id])

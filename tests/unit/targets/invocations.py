@@ -9,7 +9,7 @@ from threading import Event, Lock
 
 from horae.engine.run_messages import RunMessages as EngineMessages
 from horae.engine.run_records import RunRecords as EngineRecords
-from horae.model.idle import YieldReason
+from horae.model.lanes.idle import YieldReason
 from horae.model.outcome import Outcome
 from horae.model.policy import DEFAULT_POLICIES
 from horae.model.run import Origin, Run, RunState, Span

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from horae.model.idle import YieldKind, YieldReason
+from horae.model.lanes.idle import YieldKind, YieldReason
 from horae.model.limits import LOG_LINE_CHARACTERS
 from horae.model.run import Span
 from horae.targets.function.context import Context, run_facts_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.model.placeholders import check_placeholders, fill_placeholders, recognise_template
+from horae.model.inputs.placeholders import check_placeholders, fill_placeholders, recognise_template
 from horae.model.task import Target
 from horae.outgoing.addresses import Networks
 from horae.targets.command.programs import Programs

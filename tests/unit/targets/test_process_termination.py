@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.model.idle import YieldKind, YieldReason
+from horae.model.lanes.idle import YieldKind, YieldReason
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.function.registry import Registry
 from horae.targets.function.target import FunctionTarget

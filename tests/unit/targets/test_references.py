@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.model.reason import Reason
+from horae.ports.secret_masks import MASK, Masks
 from horae.targets.secret_references import (
-    MASK,
-    Masks,
     ResolvedValue,
     SecretMissing,
     resolve_secrets,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -111,6 +112,21 @@ async def test_progress_metadata_of_a_move_is_not_moved() -> None:
     await move(second, third)
     assert await read_all_parts(third.store) == await read_all_parts(first.store)
     assert "second" in str(await third.store.read_metadata(PROGRESS_KEY))
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("remembered", Part.METADATA), ("barred", Part.BLOCKED_OWNERS), ("tallies", Part.COUNTERS)],
+)
+async def test_move_that_an_earlier_version_interrupted_is_resumed(name: str, part: Part) -> None:
+    source, target = await a_source(), NamedStore("target", MemoryStore())
+    parts = await read_all_parts(source.store)
+    for each in list(Part)[: list(Part).index(part)]:
+        await target.store.import_page(each, parts[each])
+    progress = json.dumps({"source": "source", "part": name, "after": None, "done": False})
+    await target.store.write_metadata(PROGRESS_KEY, progress)
+    assert await move(source, target) == MoveProgress("source", part)
+    assert await read_all_parts(target.store) == parts
 
 
 async def test_nonempty_target_is_refused() -> None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from horae.lifecycle.plan import Draft, build_task
-from horae.model.invisible_characters import first_ignorable
 from horae.model.policy import (
     GUARANTEES,
     MAX_BACKOFF,
@@ -22,10 +21,11 @@ from horae.model.policy import (
     RetryPolicy,
 )
 from horae.model.task import Task
+from horae.model.text.invisible_characters import first_ignorable
 from horae.service.tasks.task_request import TaskRequest, read_policies, read_when
 from horae.testing.factories import NOON, a_task
-from horae.wire.targets import read_target
-from horae.wire.tasks import read_task
+from horae.wire.tasks.targets import read_target
+from horae.wire.tasks.task import read_task
 from tests.strategies import schedules
 
 words: Final = st.text(

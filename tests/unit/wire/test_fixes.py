@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from horae.lifecycle import control
-from horae.lifecycle.explain import explain
+from horae.lifecycle.control import control
+from horae.lifecycle.explain.explanation import explain
 from horae.service.runs.explanations import OccurrenceExplanation
-from horae.wire.fixes import fixes_for
+from horae.wire.tasks.fixes import fixes_for
 from tests.unit.lifecycle.task_world import MINUTE, World, hour
 
 

@@ -13,8 +13,8 @@ from horae.errors import Refusal
 from horae.model.task import Task
 from horae.service.tasks.edits import apply_edits
 from horae.testing.factories import NOON, a_task
-from horae.wire.targets import SHORT_TARGETS
-from horae.wire.tasks import DEFINITION_FIELDS, definition_json, read_edits, read_task
+from horae.wire.tasks.targets import SHORT_TARGETS
+from horae.wire.tasks.task import DEFINITION_FIELDS, definition_json, read_edits, read_task
 from tests.unit.wire.strategies import json_values, made
 
 SMALL: Final[dict[str, Any]] = {"name": "water", "when": "every 1h", "function": "garden.water"}

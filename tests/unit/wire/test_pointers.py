@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.model.placeholders import check_placeholders, recognise_template
+from horae.model.inputs.placeholders import check_placeholders, recognise_template
 from horae.model.task import Target
 from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
 from horae.testing.factories import a_task
 from horae.wire.pointers import pointer_to
-from horae.wire.tasks import read_task
+from horae.wire.tasks.task import read_task
 
 URL = "https://example.com/"
 

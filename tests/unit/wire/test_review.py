@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from horae.model.accounts.principal import AGENT_LABEL
-from horae.model.invisible_characters import is_hidden
 from horae.model.task import Target, Task
+from horae.model.text.invisible_characters import is_hidden
 from horae.testing.factories import a_task
-from horae.wire.review import json_line, review_of
+from horae.wire.tasks.review import json_line, review_of
 
 HTTP = {
     "method": "PUT",

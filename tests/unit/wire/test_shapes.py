@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from horae.lifecycle.explain import Explanation, Verdict
+from horae.lifecycle.explain.explanation import Explanation, Verdict
 from horae.model.events.event import NumberedEvent
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
@@ -19,10 +19,12 @@ from horae.ports.journal import Line, NumberedLine
 from horae.ports.store import TaskFilter
 from horae.service.runs.outages import Outage
 from horae.service.tasks.task_request import Options
+from horae.stores.sql.reads.status import PossibleLoss
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_event
 from horae.wire.instants import local, milliseconds, utc
 from horae.wire.overview import bulk_json, event_json, overview_json
 from horae.wire.runs import line_json, run_json, why_json
+from horae.wire.shapes.commands import POSSIBLE_LOSS
 from tests.unit.service.service_harness import ADA, ROOT, ServiceHarness
 
 instants = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
@@ -30,6 +32,10 @@ instants = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st
 
 def travelled(value: Any) -> Any:
     return json.loads(json.dumps(value, allow_nan=False))
+
+
+def test_schema_lists_every_possible_loss() -> None:
+    assert POSSIBLE_LOSS["enum"] == [each.value for each in PossibleLoss]
 
 
 @given(instants)

@@ -19,10 +19,10 @@ from horae.schedule import Every
 from horae.service.tasks.edits import KEEP, Edits, apply_edits
 from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedRequest, Options, RetryRequest, apply_options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_entry, an_extra_entry
-from horae.wire.policies import policies_json
-from horae.wire.policies import read_policies as policies_of
-from horae.wire.targets import SHORT_TARGETS, read_target
-from horae.wire.tasks import (
+from horae.wire.tasks.policies import policies_json
+from horae.wire.tasks.policies import read_policies as policies_of
+from horae.wire.tasks.targets import AGENT, SHORT_TARGETS, read_target
+from horae.wire.tasks.task import (
     AFTER_FIELDS,
     DEFINITION_FIELDS,
     EDITABLE_FIELDS,
@@ -88,7 +88,7 @@ def test_an_unknown_field_is_refused_and_the_nearest_one_comes_first(said: str, 
     assert (refusal.code, refusal.facts["name"]) == ("unknown_field", said)
     offered = str(refusal.facts["allowed"]).split(", ")
     assert offered[0] == nearest
-    assert set(offered) == {*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, *SHORT_TARGETS}
+    assert set(offered) == {*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, AGENT, *SHORT_TARGETS}
     assert said in refusal.message
 
 

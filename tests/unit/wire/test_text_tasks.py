@@ -12,7 +12,7 @@ from horae.model.task import Target, Task
 from horae.service.tasks.edits import KEEP, Edits
 from horae.service.tasks.task_request import NO_OPTIONS
 from horae.testing.factories import NOON, a_run, a_task
-from horae.wire.text_tasks import SURFACE, answer_of, is_orchestrator, replace_text, text_of, text_request
+from horae.wire.tasks.text_tasks import SURFACE, answer_of, is_orchestrator, replace_text, text_of, text_request
 
 
 def task_of(kind: str, spec: Any, payload: Any = None) -> Task:

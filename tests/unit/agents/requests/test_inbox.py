@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from horae.agents.requests import inbox as inbox_module
 from horae.agents.requests.inbox import MAX_QUARANTINED, MAX_REQUEST_BYTES, Inbox, Request, RequestBox, read_object
 
 
@@ -56,7 +57,9 @@ def quarantined(tmp_path: Path) -> list[str]:
 def test_request_is_claimed_answered_and_removed(tmp_path: Path, inbox: Inbox, tasks: Path) -> None:
     put(tasks, type="pause_task", groupFolder="main")
     request = claim_one(inbox)
-    assert request == Request("andy", RequestBox.TASKS, "1-a.json", {"type": "pause_task", "groupFolder": "main"})
+    document = {"type": "pause_task", "groupFolder": "main"}
+    assert request.written is not None
+    assert request._replace(written=None) == Request("andy", RequestBox.TASKS, "1-a.json", document)
     assert names_in(tasks) == []
     inbox.answer(request, {"status": "accepted", "name": "天气"})
     answer = json.loads((tmp_path / "ipc" / "andy" / "answers" / "1-a.json").read_text(encoding="utf-8"))
@@ -82,7 +85,8 @@ def test_claimed_request_is_found_again_after_a_crash(tmp_path: Path, inbox: Inb
     put(tasks, type="pause_task")
     request = claim_one(inbox)
     again = Inbox(tmp_path / "ipc", tmp_path / "claimed", tmp_path / "quarantine")
-    assert list(again.recover()) == [request]
+    # After a crash the file shows the time of its claim, not when it was written.
+    assert list(again.recover()) == [request._replace(written=None)]
     again.answer(request, {})
     assert list(again.recover()) == []
 
@@ -192,3 +196,16 @@ def test_quarantine_is_bounded(tmp_path: Path, inbox: Inbox, tasks: Path) -> Non
     kept = quarantined(tmp_path)
     assert len(kept) == MAX_QUARANTINED
     assert kept[-1].endswith(f"{MAX_QUARANTINED + 4:03d}.json")
+
+
+def test_old_answers_are_removed(tmp_path: Path, inbox: Inbox, tasks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbox_module, "MAX_ANSWERS", 5)
+    monkeypatch.setattr(inbox_module, "_ANSWERS_PER_SWEEP", 1)
+    answers = tmp_path / "ipc" / "andy" / "answers"
+    (answers / "kept.json").mkdir(parents=True)
+    (answers / "notes.txt").write_text("mine", encoding="utf-8")
+    for number in range(12):
+        put(tasks, f"{number:02d}-a.json")
+        inbox.answer(claim_one(inbox), {})
+        os.utime(answers / f"{number:02d}-a.json", ns=(0, number))
+    assert names_in(answers) == [*(f"{number:02d}-a.json" for number in range(7, 12)), "kept.json", "notes.txt"]

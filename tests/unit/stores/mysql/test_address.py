@@ -13,17 +13,24 @@ from horae.stores.mysql.address import Address
 def test_every_part_of_the_address_is_parsed() -> None:
     url = "mysql://ada:p%40ss%2F%25@db.example:3307/app?prefix=jobs_&connections=9&ssl-mode=VERIFY_IDENTITY"
     address = Address.parse(url)
-    assert address[:7] == ("db.example", 3307, "ada", "p@ss/%", "app", "jobs_", 9)
+    assert address[:6] == ((("db.example", 3307),), "ada", "p@ss/%", "app", "jobs_", 9)
     assert address.display_url == "mysql://db.example:3307/app"
-    context = address.driver_options["ssl"]
+    context = address.driver_options()["ssl"]
     assert isinstance(context, ssl.SSLContext)
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
+def test_several_hosts_have_ports_of_their_own() -> None:
+    address = Address.parse("mysql://ada:secret@db1:3307,DB2,[::1]:3308/app")
+    assert address.hosts == (("db1", 3307), ("db2", 3306), ("::1", 3308))
+    assert address.display_url == "mysql://db1:3307,db2:3306,[::1]:3308/app"
+    assert [address.driver_options(server)["host"] for server in range(3)] == ["db1", "db2", "::1"]
+
+
 def test_missing_parts_have_defaults() -> None:
     address = Address.parse("mariadb://localhost/app")
-    assert address == Address("localhost", 3306, "root", "", "app", "horae_", 6)
-    assert address.driver_options["ssl"] is None
+    assert address == Address((("localhost", 3306),), "root", "", "app", "horae_", 6)
+    assert address.driver_options()["ssl"] is None
 
 
 @pytest.mark.parametrize(
@@ -37,7 +44,7 @@ def test_tls_modes_are_parsed(mode: str, named: bool, verified: ssl.VerifyMode) 
 
 
 def test_password_outside_latin_1_is_unchanged() -> None:
-    assert Address.parse("mysql://ada:%E5%AF%86@h/d").driver_options["password"] == "密".encode()
+    assert Address.parse("mysql://ada:%E5%AF%86@h/d").driver_options()["password"] == "密".encode()
 
 
 @pytest.mark.parametrize(
@@ -48,6 +55,10 @@ def test_password_outside_latin_1_is_unchanged() -> None:
         "mysql://h",
         "mysql://h/",
         "mysql://h/a/b",
+        "mysql://a,,b/d",
+        "mysql://a,a/d",
+        "mysql://a:3306,b:0/d",
+        "mysql://a,b/d?socket=/run/mysqld.sock",
         "mysql://h/d?prefix=Horae_",
         "mysql://h/d?prefix=",
         "mysql://h/d?prefix=a`b",

@@ -53,9 +53,8 @@ def test_unknown_host_is_refused(cli: Cli) -> None:
 
 
 def test_closed_port_is_refused(cli: Cli) -> None:
-    port = ReservedPort()
-    assert_refused(cli, f"mariadb://ada:{QUOTED}@{HOST}:{port.number}/d", "store_unreachable")
-    port.release()
+    with ReservedPort() as port:
+        assert_refused(cli, f"mariadb://ada:{QUOTED}@{HOST}:{port.number}/d", "store_unreachable")
 
 
 def test_wrong_password_is_refused(cli: Cli, password_server: MariaDBServer) -> None:

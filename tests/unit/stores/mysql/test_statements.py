@@ -28,7 +28,7 @@ TRANSACTION_CONTROL: Final = re.compile(r"START TRANSACTION|COMMIT")
 
 def code() -> str:
     rooms = [Path(str(resources.files(room))) for room in (ROOM, "horae.stores.sql")]
-    return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
+    return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.rglob("*.py"))
 
 
 def test_named_statements_and_their_uses_match() -> None:

@@ -32,8 +32,8 @@ def once_tasks(count: int, **fields: Any) -> list[Task]:
     return [a_task(schedule=Once(at=NOON), **fields) for _ in range(count)]
 
 
-def interval_tasks(count: int) -> list[Task]:
-    return [a_task(schedule=Every(interval=HOUR)) for _ in range(count)]
+def interval_tasks(count: int, **fields: Any) -> list[Task]:
+    return [a_task(schedule=Every(interval=HOUR), **fields) for _ in range(count)]
 
 
 def settlement(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
@@ -41,7 +41,8 @@ def settlement(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
 
 
 async def run_all(store: FullStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:
-    """Claim and settle all tasks together; return everything in the store."""
+    """Claim and settle all tasks together; return everything in the store, with the events of each task in their order.
+    An ordinary end does not wait for the others of its batch, so there is no order between tasks."""
     await store.join(a_node())
     await add_tasks(store, *tasks)
     claimed_runs = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
@@ -53,4 +54,8 @@ async def run_all(store: FullStore, tasks: list[Task], *, failing: bool) -> tupl
         reports[1] = settlement(claimed_runs[1], 1, Failed("no", permanent=True))
     assert await store.settle(reports, settle) == frozenset()
     assert await store.settle(reports, settle) == {each.run.id for each in claimed_runs}, "what has ended stays so"
-    return (*await read_all(store), await store.counts(None, [0, int(NOON.timestamp()) // 3600]))
+    facts, runs, _, *rest = await read_all(store)
+    events = await store.events(0)
+    by_task = sorted([each.event for each in events], key=lambda event: event.task_id)
+    counts = await store.counts(None, [0, int(NOON.timestamp()) // 3600])
+    return (facts, runs, [each.number for each in events], by_task, *rest, counts)

@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 import asyncpg
+import pytest
 
 from horae.stores.postgres import PostgresStore
+from horae.stores.postgres.connection import DIALECT
 from tests.servers.postgres import PostgresServer
 
 TIMEOUT_SECONDS: Final = 60
@@ -36,9 +38,20 @@ async def open_store(url: str) -> AsyncIterator[PostgresStore]:
 
 
 @asynccontextmanager
+async def open_unhurried_store(url: str) -> AsyncIterator[PostgresStore]:
+    """Open a store whose claims decide a whole slice, however busy the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("horae.stores.postgres.store.DIALECT", DIALECT._replace(max_decide_seconds=60.0))
+        async with open_store(url) as store:
+            yield store
+
+
+@asynccontextmanager
 async def open_connection(store: PostgresStore) -> AsyncIterator[Connection]:
     """Open a connection to the store's schema without the store."""
-    connection = await asyncpg.connect(store.address.dsn, server_settings={"search_path": store.address.schema})
+    connection = await asyncpg.connect(
+        store.address.servers.dsns[0], server_settings={"search_path": store.address.schema}
+    )
     try:
         yield connection
     finally:

@@ -16,6 +16,7 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
+from horae.stores.postgres.address import Servers
 from horae.stores.postgres.connection_factory import PostgresConnectionFactory
 from tests.cli.command_line import Cli
 from tests.servers.pgbouncer import PgBouncer
@@ -73,9 +74,8 @@ def test_unknown_host_is_refused(cli: Cli) -> None:
 
 
 def test_closed_port_is_refused(cli: Cli) -> None:
-    port = ReservedPort()
-    assert_refused(cli, f"postgresql://ada:{QUOTED}@{HOST}:{port.number}/d", "store_unreachable")
-    port.release()
+    with ReservedPort() as port:
+        assert_refused(cli, f"postgresql://ada:{QUOTED}@{HOST}:{port.number}/d", "store_unreachable")
 
 
 def test_wrong_password_is_refused(cli: Cli, password_server: PostgresServer) -> None:
@@ -261,14 +261,14 @@ async def open_and_close(url: str) -> None:
 
 async def test_starting_server_is_waited_for(password_server: PostgresServer) -> None:
     """A server that is starting up refuses connections and says so; the store tries again."""
-    tries: list[str] = []
+    tries: list[Servers] = []
 
     class Starting(PostgresConnectionFactory):
-        async def open_raw(self, dsn: str, **settings: str) -> asyncpg.Connection:
-            tries.append(dsn)
+        async def open_raw(self, servers: Servers, **settings: str) -> asyncpg.Connection:
+            tries.append(servers)
             if len(tries) < 3:
                 raise asyncpg.CannotConnectNowError("the database system is starting up")
-            return await super().open_raw(dsn, **settings)
+            return await super().open_raw(servers, **settings)
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
         store = PostgresStore(f"{password_server.url}?schema=starting")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 
+from horae.lifecycle.batch import ClaimDecision
 from horae.lifecycle.settle import settle
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
-from horae.model.outcome import Settlement, Succeeded
+from horae.model.lanes.lane import owner_lane
+from horae.model.outcome import Failed, Settlement, Succeeded
+from horae.model.policy import Policies
+from horae.model.reason import Reason
 from horae.model.run import Run
 from horae.model.task import Task, TaskState
 from horae.ports.full_store import FullStore
@@ -24,7 +29,7 @@ from horae.testing.contracts.stores.setup import add_tasks, get_facts
 from horae.testing.decisions import always
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.ordinary_tasks import decide, interval_tasks, once_tasks, settlement
+from tests.unit.stores.postgres.ordinary_tasks import CLAIM_CONTEXT, decide, interval_tasks, once_tasks, settlement
 from tests.unit.stores.postgres.store_setup import new_schema, open_connection, open_store
 
 ROOM: Final = 100
@@ -78,7 +83,11 @@ async def settle_runs(
 def record_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the names of all statements sent from now on."""
     statements: list[str] = []
-    query, begin = PostgresConnection.query, PostgresConnection.begin
+    query, run, begin = PostgresConnection.query, PostgresConnection._run, PostgresConnection.begin
+
+    async def run_recorded(link: PostgresConnection, name: str, *values: Any) -> Any:
+        statements.append(name)
+        return await run(link, name, *values)
 
     async def query_recorded(link: PostgresConnection, name: str, *values: Any) -> Any:
         statements.append(name)
@@ -89,6 +98,7 @@ def record_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         await begin(link)
 
     monkeypatch.setattr(PostgresConnection, "query", query_recorded)
+    monkeypatch.setattr(PostgresConnection, "_run", run_recorded)
     monkeypatch.setattr(PostgresConnection, "begin", claimed_runs)
     return statements
 
@@ -128,6 +138,138 @@ async def test_limited_lanes_and_their_tasks_leave_other_tasks_the_fast_path(
         statements.clear()
         assert await settle_runs(store, (laned, *plain)) == frozenset()
         assert statements[-1] == "settle_few", "the run in the lane is settled apart"
+        assert await store.check() == ()
+
+
+@pytest.mark.parametrize("statement", [LIMIT, BLOCK_OWNER])
+async def test_limited_or_blocked_owner_leaves_other_owners_the_fast_path(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        await add_tasks(store, *once_tasks(1, owner="ada"))
+        early = (await claim_due(store)).runs
+        execute_once(postgres_server, store, statement)()
+        statements = record_statements(monkeypatch)
+        for owner in ("ada", "horae:ada"):
+            await add_tasks(store, *once_tasks(1, owner=owner))
+            statements.clear()
+            laned = (await claim_due(store)).runs
+            assert "claim_few" not in statements
+            await add_tasks(store, *once_tasks(2, owner="bob"))
+            statements.clear()
+            plain = (await claim_due(store)).runs
+            assert ({each.task.owner for each in plain}, statements) == ({"bob"}, ["read_few_due", "claim_few"])
+            statements.clear()
+            assert await settle_runs(store, (*laned, *plain)) == frozenset()
+            assert statements[-1] == "settle_few", "a run in the lane of its owner is settled apart"
+        statements.clear()
+        assert await settle_runs(store, early) == frozenset()
+        assert statements == ["settle_few"], "a run that takes no slot frees none"
+        assert await store.check() == ()
+
+
+@pytest.mark.parametrize("statement", [LIMIT, BLOCK_OWNER])
+async def test_due_entries_of_a_limited_or_blocked_owner_leave_those_of_the_same_claim_the_fast_path(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        execute_once(postgres_server, store, statement)()
+        await add_tasks(
+            store, *once_tasks(2, owner="ada"), *once_tasks(3, owner="bob"), *interval_tasks(1, owner="eve")
+        )
+        await add_tasks(store, two_entries := a_task(schedule=Once(at=NOON), owner="bob"))
+        await store.change(two_entries.id, None, always(Change(put=(an_extra_entry(two_entries, due=NOON + HOUR),))))
+        statements = record_statements(monkeypatch)
+        claim = await claim_due(store)
+        assert sorted(each.task.owner for each in claim.runs) == ["bob", "bob", "bob", "eve"]
+        assert (claim.more, statements) == (True, ["read_few_due", "claim_few"])
+        rest = await claim_due(store)
+        assert [each.task.owner for each in rest.runs] == (["ada", "bob"] if statement == LIMIT else ["bob"])
+        assert not rest.more
+        statements.clear()
+        reports = [settlement(each, place, Succeeded(None)) for place, each in enumerate(claim.runs)]
+        reports[0] = reports[0]._replace(outcome=Failed("no", permanent=True))
+        assert await store.settle(reports, settle) == frozenset()
+        assert statements[-2:] == ["read_few_live", "settle_few"], "the failure is settled apart"
+        assert await store.check() == ()
+
+
+async def test_claim_with_little_room_starts_by_priority_whether_or_not_an_owner_is_limited(
+    postgres_server: PostgresServer,
+) -> None:
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        await store.set_lane(owner_lane("ada"), 5)
+        await add_tasks(store, *once_tasks(2, owner="bob"), *once_tasks(1, owner="ada", policies=Policies(priority=5)))
+        claim = await store.claim_due(NOON, NODE, 1, decide)
+        assert [each.task.owner for each in claim.runs] == ["ada"]
+
+
+@pytest.mark.parametrize("number_of_entries", [1, 2])
+async def test_no_entry_starts_in_a_claim_before_one_of_higher_priority_that_is_not_ordinary(
+    postgres_server: PostgresServer, number_of_entries: int
+) -> None:
+    """One claim takes both: the owner of the first is limited, or its task has a second entry."""
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        first = a_task(schedule=Once(at=NOON), owner="ada", policies=Policies(priority=5))
+        await add_tasks(store, *once_tasks(2, owner="bob"), first)
+        if number_of_entries == 1:
+            await store.set_lane(owner_lane("ada"), 5)
+        else:
+            await store.change(first.id, None, always(Change(put=(an_extra_entry(first, due=NOON + HOUR),))))
+        claim = await claim_due(store)
+        assert [each.task.owner for each in claim.runs] == ["ada", "bob", "bob"]
+        assert await store.check() == ()
+
+
+@pytest.mark.parametrize("number", [0, 3, 70])
+async def test_owners_with_limits_elsewhere_cost_a_large_claim_and_its_settlement_no_statement(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Beyond 64 of them, a claim looks for those of its own tasks by one statement."""
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        for place in range(number):
+            await store.set_lane(owner_lane(f"limited-{place}"), 1)
+            await store.block_owner(f"blocked-{place}", Reason.OWNER_REVOKED)
+        await add_tasks(store, *once_tasks(40))
+        statements, decided = record_statements(monkeypatch), 0
+
+        def decide_counted(facts: Facts, entry: Entry, token: int) -> Change:
+            nonlocal decided
+            decided += 1
+            return decide(facts, entry, token)
+
+        claim = await store.claim_due(NOON, NODE, ROOM, ClaimDecision(CLAIM_CONTEXT, decide_counted))
+        assert (len(claim.runs), decided) == (40, 0), "all of one class"
+        assert ("limits_and_blocks_of_owners" in statements) == (number > 64)
+        assert "write_starts" in statements
+        statements.clear()
+        reports = [settlement(each, place, Succeeded(None)) for place, each in enumerate(claim.runs)]
+        assert await store.settle(reports, settle) == frozenset()
+        assert statements == ["settle_few"]
+
+
+async def test_a_large_claim_decides_only_the_entries_of_a_limited_owner_one_by_one(
+    postgres_server: PostgresServer,
+) -> None:
+    async with open_store(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        await store.set_lane(owner_lane("ada"), 2)
+        await store.block_owner("eve", Reason.OWNER_REVOKED)
+        await add_tasks(store, *once_tasks(30, owner="bob"), *once_tasks(3, owner="ada"), *once_tasks(2, owner="eve"))
+        singly: list[str] = []
+
+        def decide_noted(facts: Facts, entry: Entry, token: int) -> Change:
+            singly.append(facts.task.owner)
+            return decide(facts, entry, token)
+
+        claim = await store.claim_due(NOON, NODE, ROOM, ClaimDecision(CLAIM_CONTEXT, decide_noted))
+        assert Counter(each.task.owner for each in claim.runs) == {"bob": 30, "ada": 2}
+        assert Counter(singly) == {"ada": 3, "eve": 2}
         assert await store.check() == ()
 
 
@@ -220,9 +362,8 @@ async def test_locked_task_is_skipped_and_others_are_claimed(postgres_server: Po
         assert await store.check() == ()
 
 
-@pytest.mark.parametrize("statement", [VERSION, LIMIT, BLOCK_OWNER])
 async def test_task_changed_after_the_read_is_settled_by_the_general_path(
-    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, statement: str
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_store(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -230,7 +371,7 @@ async def test_task_changed_after_the_read_is_settled_by_the_general_path(
         await add_tasks(store, *tasks)
         claim = await claim_due(store)
         statements = record_statements(monkeypatch)
-        assert await settle_runs(store, claim.runs, execute_once(postgres_server, store, statement)) == frozenset()
+        assert await settle_runs(store, claim.runs, execute_once(postgres_server, store, VERSION)) == frozenset()
         assert statements[:2] == ["settle_few", "begin"]
         assert {(await get_facts(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
         assert await store.check() == ()

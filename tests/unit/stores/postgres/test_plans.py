@@ -87,7 +87,7 @@ async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[st
                 await connection.execute(FILL.format(rows=rows))
             if analysed:
                 await connection.execute("ANALYZE")
-        session = await PostgresConnectionFactory(Address.parse(url), SystemClock()).open_raw(store.address.dsn)
+        session = await PostgresConnectionFactory(Address.parse(url), SystemClock()).open_raw(store.address.servers)
         found = {name: await plan(session, name, store.address.schema) for name in HOT}
         session.terminate()
     return found
@@ -180,7 +180,7 @@ async def test_page_of_rare_rows_uses_its_index(postgres_server: PostgresServer,
         await connection.execute(FILL.format(rows=ROWS) + RARE)
         if analysed:
             await connection.execute("ANALYZE")
-        link = await PostgresConnectionFactory(Address.parse(url), SystemClock()).open_raw(store.address.dsn)
+        link = await PostgresConnectionFactory(Address.parse(url), SystemClock()).open_raw(store.address.servers)
         for name, (values, index) in PAGES.items():
             await link.execute(
                 f"PREPARE p_{name} AS {qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema)}"

@@ -23,7 +23,7 @@ ARRAY_AS_TEXT = re.compile(r"\$\d+::(?!text::)\w+\[\]")
 
 def code() -> str:
     rooms = [Path(str(resources.files(room))) for room in (ROOM, "horae.stores.sql")]
-    return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
+    return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.rglob("*.py"))
 
 
 def test_every_statement_has_one_name() -> None:

@@ -16,7 +16,7 @@ from horae.errors import Conflict, Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.stores.run_to_end import run_to_end
-from horae.stores.sql.queries import add_tasks
+from horae.stores.sql.reads.queries import add_tasks
 from horae.stores.sqlite import SQLiteStore, shared_transactions
 from horae.stores.sqlite.session import SqliteStatements
 from horae.testing.factories import a_new_task, a_task

@@ -14,8 +14,8 @@ from horae.model.change import Change
 from horae.model.run import Run, RunState
 from horae.model.task import Task
 from horae.ports.store import RunFilter
-from horae.stores.sql import ledger
 from horae.stores.sql.connection import Statements
+from horae.stores.sql.reads import ledger
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run, an_entry
 from tests.unit.stores.sqlite.store_setup import new_store

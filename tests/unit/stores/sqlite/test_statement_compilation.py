@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from horae.model.limits import CLAIM_SLICE
-from horae.stores.sql import claim as sql_claim
+from horae.stores.sql.claims import claim as sql_claim
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.connection import SqliteConnection
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, settle

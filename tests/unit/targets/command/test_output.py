@@ -12,7 +12,7 @@ import pytest
 
 from horae.model.limits import RESULT_BYTES
 from horae.model.outcome import Succeeded
-from horae.model.plain_text import strip_control_characters
+from horae.model.text.plain_text import strip_control_characters
 from horae.targets.command.output import OutputCollector, OutputMask
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task

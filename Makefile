@@ -5,13 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
+COLLECTED := $(VENV)/.collected
 PURE_TESTS := tests/unit/lifecycle tests/unit/model
 QUICK_TESTS := $(PURE_TESTS) tests/unit/schedule tests/contract/test_memory.py tests/contract/test_sqlite.py
 # The searches of the schedule package take as long as all the rest of `make quick`.
 QUICK_LEFT_OUT := tests/unit/schedule/test_planted_defects.py tests/unit/schedule/test_cron_oracle.py \
 	tests/unit/schedule/test_recurrence_oracle.py
 SOAK_TESTED := tests/simulation tests/unit/schedule tests/model_based tests/faults tests/cluster tests/api/test_openapi_fuzz.py \
-	tests/unit/test_bench.py tests/unit/test_bench_scale.py
+	tests/unit/test_bench.py tests/unit/test_bench_scale.py tests/stations tests/unit/stations tests/unit/lifecycle \
+	tests/agents/host tests/contract/test_docker_runtime.py tests/contract/test_valkey.py
 PYTEST_OPTIONS :=
 
 # Hundreds of tests start processes of their own: where nobody may keep compiled modules, each compiles all of them again.
@@ -33,7 +35,7 @@ up: $(READY) ## Set everything up and run Horae with a few demo tasks, on .horae
 		exec $(BIN)/horae up --demo --store sqlite:///.horae/horae.db $$limit
 
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check coverage
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check coverage $(COLLECTED)
 	@$(MAKE) --no-print-directory pytest PYTEST_OPTIONS="$(patsubst %,--ignore=%,$(PURE_TESTS))"
 
 quick: check ## An answer in less than 90 seconds: lint, types, contracts, tests of the pure packages, of memory and SQLite
@@ -65,7 +67,7 @@ simulation: $(READY) ## Of the tests: the real engine in virtual time with seede
 faults: $(READY) ## Of the tests: real processes, kill -9, a full disk, lost power
 	@echo "== faults"; $(BIN)/pytest -n 2 tests/faults
 
-# SOAK_MINUTES (10), SOAK_STORE (postgres, mariadb, sqlite), SOAK_SEED (by chance), SOAK_NODES (5), SOAK_CROWD (25,000 for
+# SOAK_MINUTES (10), SOAK_STORE (postgres, mariadb, redis, sqlite), SOAK_SEED (by chance), SOAK_NODES (5), SOAK_CROWD (25,000 for
 # each minute, a million at most) say how; what it prints at the end includes the seed that repeats it.
 soak: $(READY) ## Nodes on a real server, under load and chance faults, for SOAK_MINUTES; then the verdict
 	@$(BIN)/python -m tests.cluster.soak
@@ -102,6 +104,11 @@ $(VENV)/bin/python:
 $(READY): pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench]'
 	@touch $@
+
+# In a new clone one process compiles the tests, beside mypy: otherwise all four of the tests would compile
+# every one of them. A test that cannot be collected is reported by the run itself.
+$(COLLECTED): | $(READY)
+	@$(BIN)/pytest --collect-only -q -p no:xdist >/dev/null 2>&1 || true; touch $@
 
 $(PEERS_READY): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,conformance]'

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import horae
 from docs.json_schemas import write_schemas
-from horae.lifecycle.explain import _SENTENCES as VERDICTS
-from horae.lifecycle.explain import Verdict
+from horae.lifecycle.explain.explanation import _SENTENCES as VERDICTS
+from horae.lifecycle.explain.explanation import Verdict
 from horae.model.events.event import EventKind
 from horae.model.reason import SENTENCES, Reason
 from horae.model.run import RunState
@@ -87,6 +87,7 @@ EVENTS: Final = {
     EventKind.TASK_RECOVERED: "A task that was failing has succeeded.",
     EventKind.TASK_OVERDUE: "An occurrence has not started within the grace period; the detail is when it was due.",
     EventKind.TASK_TRIGGERED: "An event target published an event; the detail is the topic.",
+    EventKind.PLAN_RESULT: "A run of a plan, or of another task that calls a station, was settled; the detail is the name of its status.",
     EventKind.RUN_STARTED: "A run started.",
     EventKind.RUN_WAITING: "An external system continues a run.",
     EventKind.RUN_SUCCEEDED: "A run succeeded.",
@@ -99,6 +100,11 @@ EVENTS: Final = {
     EventKind.RUN_YIELD_REQUESTED: "An idle run is asked to yield; the detail is the reason and the lane in which an entry waits.",
     EventKind.WEBHOOK_BLOCKED: "The node may not call the address of a webhook; the detail is its id and the networks to allow, or `key` where the node has no key to sign with.",
     EventKind.WEBHOOK_DISABLED: "A webhook was disabled; the detail is its id and the reason.",
+    EventKind.CHANNEL_CONNECTED: "A chat channel receives messages again; the detail is its name. Its owner is `local`.",
+    EventKind.CHANNEL_FAILED: "A chat channel receives nothing; the detail is its name and the problem. Its owner is `local`.",
+    EventKind.DELIVERY_SENT: "A chat service has accepted a text, or reports that it was received or read; the detail is JSON with the delivery, the chat and the state.",
+    EventKind.DELIVERY_DELAYED: "A text for a chat has not been sent within a minute, and is tried again; the detail is JSON with the delivery, the chat and the problem. One for each delivery.",
+    EventKind.DELIVERY_FAILED: "A text for a chat will not be sent; the detail is JSON with the delivery, the chat and the problem. `horae deliveries retry` tries it again.",
     EventKind.MESSAGE_APPENDED: "A stream has new messages; the detail is its name, the first and the last number.",
 }
 

@@ -1,4 +1,4 @@
-"""Writes the table in `src/horae/model/invisible_characters.py` from Unicode data: `python -m docs.unicode_tables`.
+"""Writes the table in `src/horae/model/text/invisible_characters.py` from Unicode data: `python -m docs.unicode_tables`.
 
 Python's `unicodedata` has no derived properties. Perl ships them, so this script asks `perl` for all characters with
 Default_Ignorable_Code_Point; `read_property` takes the Unicode file DerivedCoreProperties.txt instead, where one is given.

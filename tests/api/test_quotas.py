@@ -34,6 +34,8 @@ NEW_QUOTAS: Final = (
     "lanes",
     "task_lanes",
     "destinations",
+    "chain_depth",
+    "gate_bytes",
 )
 SQLITE_URL: Final = "sqlite:///{folder}/horae.db"
 
@@ -62,9 +64,28 @@ async def test_lanes_and_destinations_are_bounded_per_owner_and_the_hint_works()
         await _set_quotas(api, lanes=2, destinations=2)
         assert (await api.put("/v1/lanes/two", {"limit": 1})).status == 200
         assert (await api.put("/v1/destinations/more", {"url": "json://127.0.0.1:9/"})).status in (200, 201)
-        for name, value in (("task_lanes", 9), ("destinations", 101)):
+        for name, value in (("task_lanes", 9), ("destinations", 101), ("chain_depth", 17), ("gate_bytes", 65_537)):
             bad = await api.put("/v1/owners/ada", {"quotas": {name: value}}, who="admin")
             assert bad.json["errors"][0]["pointer"] == f"/quotas/{name}", bad.text
+
+
+async def test_depth_of_chains_is_bounded_per_owner_and_the_hint_works() -> None:
+    async with serve_api() as api:
+        await _set_quotas(api, chain_depth=1)
+        link = {key: value for key, value in TASK.items() if key != "when"}
+        first = await api.post("/v1/tasks", {**TASK, "name": "one"})
+        assert (await api.post("/v1/tasks", {**link, "name": "two", "after": "one"})).status == 201
+        refused = await api.post("/v1/tasks", {**link, "name": "three", "after": "two"})
+        assert (refused.status, refused.json["code"]) == (422, "chain_over_quota")
+        assert [each["pointer"] for each in refused.json["errors"]] == ["/after"]
+        assert "horae owner set ada --quota chain_depth=2" in refused.json["hint"]
+        inserted = await api.post("/v1/tasks", {**TASK, "name": "zero"})
+        edited = await api.patch(f"/v1/tasks/{first.json['id']}", {"after": "zero"})
+        assert (inserted.status, edited.json["code"]) == (201, "chain_over_quota"), "the task behind it would be too deep"
+        await _set_quotas(api, chain_depth=2)
+        third = await api.post("/v1/tasks", {**link, "name": "three", "after": "two"})
+        await _set_quotas(api, chain_depth=1)
+        assert (await api.patch(f"/v1/tasks/{third.json['id']}", {"name": "renamed"})).status == 200, "edits of other fields go on"
 
 
 async def _second_token(api: Api, owner: str = "ada") -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from horae import Context, Fail, Horae, InvalidTask, Refusal, Retry, Skip, after
+from horae.model.accounts.principal import LOCAL
 from horae.model.change import Facts
 from horae.model.gate import GATE_DATA_BYTES, GATE_STATE_BYTES, GATE_STATE_KIND, MAX_GATE_FAILURES
 from horae.model.reason import Reason
@@ -157,6 +158,19 @@ async def open_slowly() -> Any:
 
 async def work_for_an_hour() -> None:
     await asyncio.sleep(3600)  # noqa: TID251 - virtual time
+
+
+def test_answer_beyond_the_quota_of_the_owner_is_no_verdict() -> None:
+    world = World({"run": True, "data": "x" * 100})
+    with world.travel() as time:
+        time.run(world.app.service.accounts.put(LOCAL, "local", quotas={"gate_bytes": 50}))
+        time.travel("1h1m")
+        (run,) = time.runs(time.run(world.app.get("work")))
+        assert (run.reason, world.gates) == (Reason.GATE_FAILED, [])
+        assert "horae owner set local --quota gate_bytes=102" in str(run.error)
+        time.run(world.app.service.accounts.put(LOCAL, "local", quotas={"gate_bytes": 102}))
+        time.travel("2m")
+        assert world.gates == ["x" * 100]
 
 
 def test_gate_may_take_longer_than_the_silence_of_the_target() -> None:

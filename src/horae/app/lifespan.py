@@ -22,6 +22,7 @@ from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.accounts.stream_quota import stream_quota_of
 from ..model.accounts.system_owner import is_system_owner
+from ..model.gate import GateLimit
 from ..model.lanes.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.lanes.route import function_route, kind_route
 from ..model.messages import StreamQuota
@@ -42,7 +43,7 @@ from ..runtime.process_settings import (
     read_wake_mode,
 )
 from ..runtime.server_features import check_server_features
-from ..runtime.service_factory import make_service, open_targets, principal_of_run
+from ..runtime.service_factory import gate_limit_of_run, make_service, open_targets, principal_of_run
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
@@ -408,6 +409,7 @@ class AppLifespan:
                 labels=self._node_labels(),
                 permit=self.service.fire_rights.check,
                 stream_quota=self._stream_quota,
+                gate_limit=self._gate_limit,
             )
         return Engine(
             self.store,
@@ -420,11 +422,16 @@ class AppLifespan:
             routes=self._supported_routes,
             permit=self.service.fire_rights.check,
             stream_quota=self._stream_quota,
+            gate_limit=self._gate_limit,
         )
 
     async def _stream_quota(self, task: Task) -> StreamQuota:
         """Return the limits of the streams of a task's owner."""
         return stream_quota_of((await principal_of_run(self.service, task)).quotas)
+
+    async def _gate_limit(self, task: Task) -> GateLimit:
+        """Return how much a gate of a task's owner, or of its agent, may answer."""
+        return await gate_limit_of_run(self.service, task)
 
     def _node_labels(self) -> LabelPairs:
         """Return the labels of this node: those of the settings, and its name."""

@@ -16,6 +16,7 @@ from ..errors import StoreError
 from ..model.ids import ENTROPY_BYTES, make_id
 from ..model.lanes.idle import YieldRequest
 from ..model.lanes.node_labels import LabelPairs
+from ..model.gate import GateLimit
 from ..model.messages import StreamQuota
 from ..model.reason import Reason
 from ..model.task import Task
@@ -62,6 +63,7 @@ class Engine:
         entropy: Callable[[int], bytes] = os.urandom,
         permit: Permit = permit_all,
         stream_quota: Callable[[Task], Awaitable[StreamQuota]] | None = None,
+        gate_limit: Callable[[Task], Awaitable[GateLimit]] | None = None,
     ) -> None:
         self._store = store
         clock = self._clock = CorrectedClock(clock)
@@ -81,6 +83,8 @@ class Engine:
         self.runner.permit = permit
         if stream_quota is not None:
             self.runner.load_stream_quota = stream_quota
+        if gate_limit is not None:
+            self.runner.load_gate_limit = gate_limit
         self.runner.load_previous = partial(load_previous, store)
         self.runner.load_gate_state = partial(load_gate_state, store)
         self.releaser = Releaser(store, self.wake_timer, clock)

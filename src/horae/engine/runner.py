@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeAlias
 from ..clock import Clock
 from ..errors import Refusal, StoreError
 from ..model.accounts.account import agent_of
-from ..model.gate import Gate, GateVerdict
+from ..model.gate import DEFAULT_LIMIT, NO_DATA, Gate, GateLimit, GateVerdict, NoVerdictError, check_output
 from ..model.inputs.effective_payload import task_of_run
 from ..model.inputs.placeholders import TemplateTask
 from ..model.inputs.run_input import RunInput, is_gate_check
@@ -62,6 +62,10 @@ async def _load_no_quota(_task: Task) -> StreamQuota:
     return DEFAULT_QUOTA
 
 
+async def _load_no_limit(_task: Task) -> GateLimit:
+    return DEFAULT_LIMIT
+
+
 async def permit_all(_task: Task, _given: RunInput | None) -> Outcome | None:
     return None
 
@@ -95,6 +99,8 @@ class Runner:
         """Reads the results of the predecessors of a chained run."""
         self.load_gate_state: Callable[[Run], Awaitable[Record | None]] = _load_no_state
         """Reads the state of the gate of a run's task."""
+        self.load_gate_limit: Callable[[Task], Awaitable[GateLimit]] = _load_no_limit
+        """Reads how much a gate of a task's owner may answer, for verdicts with data or a state."""
         self.load_stream_quota: Callable[[Task], Awaitable[StreamQuota]] = _load_no_quota
         """Reads the limits of the streams of a task's owner, for runs that send messages or register readers."""
         self.is_stopping = False
@@ -379,7 +385,20 @@ class Runner:
         if active.end_reason is not None:
             raise asyncio.CancelledError
         self._deadlines.watch(active)
-        return verdict_of_outcome(gate, outcome, self.clock.now(), None if record is None else record.version)
+        verdict = verdict_of_outcome(gate, outcome, self.clock.now(), None if record is None else record.version)
+        await self._check_gate_output(active.task, verdict)
+        return verdict
+
+    async def _check_gate_output(self, task: Task, verdict: GateVerdict) -> None:
+        """Refuse a verdict beyond the quota of its owner; nothing is read for one without data and state."""
+        if verdict.data == NO_DATA and verdict.state is None:
+            return
+        try:
+            check_output(verdict, await self.load_gate_limit(task))
+        except NoVerdictError as problem:
+            raise GateFailedError(str(problem)) from None
+        except StoreError as error:
+            raise GateFailedError(f"the quota of its owner cannot be read: {error}") from error
 
     def _settle(self, active: ActiveRun, outcome: Outcome) -> None:
         if self._remove_active(active):

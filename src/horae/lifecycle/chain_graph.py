@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..errors import Refusal
-from ..model.chain_row import MAX_DEPTH, MAX_SUCCESSORS
+from ..model.chain_row import DEFAULT_CHAIN_LIMIT, MAX_DEPTH, MAX_SUCCESSORS, ChainLimit
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..schedule import After
@@ -22,7 +22,7 @@ def neighbours_of(task: Task) -> frozenset[str]:
     return links_of(task).union(task.successors)
 
 
-def check_links(task: Task, known: Mapping[str, Task]) -> None:
+def check_links(task: Task, known: Mapping[str, Task], limit: ChainLimit = DEFAULT_CHAIN_LIMIT) -> None:
     """Refuse a task whose links cannot be stored; `known` are all tasks of the chains that it would be part of."""
     for predecessor in sorted(links_of(task)):
         former = known.get(predecessor)
@@ -31,7 +31,7 @@ def check_links(task: Task, known: Mapping[str, Task]) -> None:
         if len({*former.successors, task.id}) > MAX_SUCCESSORS:
             raise refuse("too_many_successors", name=former.name, most=MAX_SUCCESSORS)
     graph = _Graph({**known, task.id: task})
-    graph.check(task)
+    graph.check(task, limit)
 
 
 def descendants_among(candidates: Iterable[str], root: str, known: Mapping[str, Task]) -> frozenset[str]:
@@ -46,11 +46,12 @@ class _Graph:
         self._ancestors: dict[str, frozenset[str]] = {}
         self._depths: dict[str, int] = {}
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, limit: ChainLimit) -> None:
         self._check_acyclic(task)
         for each in self._tasks.values():
             if each.id == task.id or task.id in self.ancestors(each.id):
-                self._check_member(each)
+                self._check_depth(each, limit)
+                self._check_join(each)
 
     def ancestors(self, task_id: str) -> frozenset[str]:
         """Return the ids of all tasks that this one descends from."""
@@ -88,10 +89,15 @@ class _Graph:
         names = [task.name, *(self._tasks[each].name for each in path)]
         return refuse("chain_cycle", path=" → ".join(reversed(names)))
 
-    def _check_member(self, task: Task) -> None:
-        depth = self._depth(task.id)
-        if depth > MAX_DEPTH:
-            raise refuse("chain_too_deep", name=task.name, depth=depth, most=MAX_DEPTH)
+    def _check_depth(self, task: Task, limit: ChainLimit) -> None:
+        depth, most = self._depth(task.id), min(limit.depth, MAX_DEPTH)
+        if depth <= most:
+            return
+        if limit.command and depth <= MAX_DEPTH:
+            raise refuse("chain_over_quota", name=task.name, depth=depth, most=most, command=f"{limit.command}{depth}")
+        raise refuse("chain_too_deep", name=task.name, depth=depth, most=most)
+
+    def _check_join(self, task: Task) -> None:
         if isinstance(task.schedule, After) and task.schedule.mode == "all":
             roots = {each for each in self.ancestors(task.id) if not links_of(self._tasks.get(each))}
             if len(roots) > 1:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from ..model.chain_row import DEFAULT_CHAIN_LIMIT
 from ..model.change import Change, Facts, LanedStart, OrdinaryStart, OrdinarySuccess, Start, Success
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import Event, EventKind
@@ -121,6 +122,7 @@ def _start_change(tag: type[Change], start: Start, claim: ClaimContext) -> Chang
             (),
             (),
             DEFAULT_QUOTA,
+            DEFAULT_CHAIN_LIMIT,
         ),
     )
 
@@ -245,4 +247,7 @@ def _succeeded(facts: Facts, run: Run, success: Success) -> Change:
     events: tuple[Event, ...] = (_new(Event, (EventKind.RUN_SUCCEEDED, now, owner, task_id, run_id, None)),)
     if after.state is TaskState.COMPLETED:
         events += (_new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None)),)
-    return _new(kind, (None, after, (), (row,), (), (), (), events, False, (), (), (), (), (), DEFAULT_QUOTA))
+    return _new(
+        kind,
+        (None, after, (), (row,), (), (), (), events, False, (), (), (), (), (), DEFAULT_QUOTA, DEFAULT_CHAIN_LIMIT),
+    )

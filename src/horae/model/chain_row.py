@@ -15,6 +15,16 @@ MAX_SUCCESSORS: Final = 64
 """Tasks that may run directly after one task."""
 
 
+class ChainLimit(NamedTuple):
+    """Most links of a chain for an edit. `command` is what an admin types to change it, up to the number; empty: no quota."""
+
+    depth: int = MAX_DEPTH
+    command: str = ""
+
+
+DEFAULT_CHAIN_LIMIT: Final = ChainLimit()
+
+
 class ChainState(StrEnum):
     OPEN = "open"
     """Not all awaited predecessors have ended."""

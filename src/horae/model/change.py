@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .chain_row import ChainRow
+from .chain_row import DEFAULT_CHAIN_LIMIT, ChainLimit, ChainRow
 from .entry import Entry
 from .events.event import Event
 from .lanes.idle import IdleRun
@@ -72,6 +72,8 @@ class Change(NamedTuple):
     idle_runs: tuple[IdleRun, ...] = ()
     stream_quota: StreamQuota = DEFAULT_QUOTA
     """Limits of the streams that `messages` are appended to."""
+    chain_limit: ChainLimit = DEFAULT_CHAIN_LIMIT
+    """How deep the chains of `task` may become by its links."""
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -111,6 +113,7 @@ def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Cha
         chain_rows=(*first.chain_rows, *second.chain_rows),
         idle_runs=(*first.idle_runs, *second.idle_runs),
         stream_quota=second.stream_quota if second.messages else first.stream_quota,
+        chain_limit=min(first.chain_limit, second.chain_limit),
     )
 
 

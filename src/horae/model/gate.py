@@ -71,6 +71,16 @@ class GateProgress(NamedTuple):
     only: bool = False
 
 
+class GateLimit(NamedTuple):
+    """Most bytes of the data, and of the state, of a verdict. `command` is what an admin types to change it, up to the number."""
+
+    bytes: int = GATE_DATA_BYTES
+    command: str = ""
+
+
+DEFAULT_LIMIT: Final = GateLimit()
+
+
 class NoVerdictError(ValueError):
     """An answer that is no verdict; the text says why."""
 
@@ -99,6 +109,17 @@ def read_verdict(answer: Any, at: datetime, version: int | None = None) -> GateV
         version,
         to_storable(_text(answer.get("reason")), NOTE_CHARACTERS),
     )
+
+
+def check_output(verdict: GateVerdict, limit: GateLimit) -> None:
+    """Refuse a verdict beyond the quota of its owner; raises `NoVerdictError`. The bounds of any verdict are checked before."""
+    for name, text in (("data", verdict.data), ("state", verdict.state or "")):
+        size = len(text.encode())
+        if size > limit.bytes:
+            raise NoVerdictError(
+                f"the {name} of its verdict has {size} bytes; the quota gate_bytes allows {limit.bytes}. "
+                f"An admin changes it: {limit.command}{size}"
+            )
 
 
 def state_write(task_id: str, owner: str, verdict: GateVerdict) -> RecordWrite | None:

@@ -327,6 +327,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "任务“{name}”距链首任务将有 {depth} 个链接;最多允许 {most} 个。",
             "请让它在更靠近链首的任务之后运行,或把多个步骤合并为一个任务。",
         ),
+        "chain_over_quota": RefusalEntry(
+            InvalidTask,
+            "The task '{name}' would be {depth} links away from the first task of its chain; this owner may have {most}.",
+            "Let it run after a task nearer to the first one, or ask an admin: {command}",
+            "任务“{name}”距链首任务将有 {depth} 个链接;该所有者最多可有 {most} 个。",
+            "请让它在更靠近链首的任务之后运行,或联系管理员执行:{command}",
+        ),
         "too_many_successors": RefusalEntry(
             InvalidTask,
             "{most} tasks run after '{name}' already; no more are allowed.",

@@ -19,6 +19,7 @@ from ..model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Prin
 from ..model.accounts.system_owner import account_of
 from ..model.agents.group import Group
 from ..model.agents.lineage import MAX_DEPTH, Lineage, depth_of
+from ..model.gate import DEFAULT_LIMIT, GateLimit
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..notifiers.apprise_notifier import AppriseNotifier
@@ -32,6 +33,7 @@ from ..schedule.durations import parse_duration
 from ..service.accounts.approval_policy import ApprovalPolicy
 from ..service.accounts.secrets import SecretVault
 from ..service.service import Service
+from ..service.tasks.quotas import command_for
 from ..settings import Settings
 from .agents.runtime import AGENT, STATION, with_agent_defaults, with_station_defaults
 from .stores import MEMORY, is_on_server, sqlite_path
@@ -196,6 +198,17 @@ async def principal_of_run(service: Service, task: Task) -> Principal:
         role=role,
         lineage=lineage,
     )
+
+
+async def gate_limit_of_run(service: Service, task: Task) -> GateLimit:
+    """Return how much a gate may answer: the quota of the task's owner, or of the agent that made it."""
+    principal = await principal_of_run(service, task)
+    quotas = principal.quotas
+    if principal.agent is not None:
+        quotas = await service.agents.quotas(principal.owner, principal.agent, quotas)
+    if quotas.gate_bytes is None:
+        return DEFAULT_LIMIT
+    return GateLimit(quotas.gate_bytes, command_for(principal, "gate_bytes", ""))
 
 
 async def open_targets(

@@ -19,7 +19,7 @@ from ..lifecycle.chain import (
     skip_root,
 )
 from ..lifecycle.chain_graph import check_links, descendants_among, links_of, neighbours_of
-from ..model.chain_row import MAX_DEPTH, ChainRow
+from ..model.chain_row import DEFAULT_CHAIN_LIMIT, MAX_DEPTH, ChainLimit, ChainRow
 from ..model.change import Change, Facts
 from ..model.origin import RootOccurrence
 from ..model.run import RunState
@@ -64,6 +64,7 @@ class Relink(NamedTuple):
     after: Task | None
     now: datetime
     cancelled: bool = False
+    limit: ChainLimit = DEFAULT_CHAIN_LIMIT
 
 
 def change_of_links(before: Task | None, change: Change) -> Relink | None:
@@ -79,19 +80,19 @@ def change_of_links(before: Task | None, change: Change) -> Relink | None:
     else:
         present = before or after
         is_changed = present is not None and bool(neighbours_of(present))
-    return Relink(before, after, change.events[-1].at) if is_changed else None
+    return Relink(before, after, change.events[-1].at, limit=change.chain_limit) if is_changed else None
 
 
 async def relink(access: ChainAccess, relinked: Relink) -> list[OccurrenceEnd]:
     """Check new links, write them to the predecessors, and close what was waited for; return ends to be followed."""
-    before, after, now, is_cancelled = relinked
+    before, after, now, is_cancelled, limit = relinked
     former, current = links_of(before), frozenset[str]() if is_cancelled else links_of(after)
     task = after or before
     if task is None:
         return []
     await access.lock_owner(task.owner)
     if after is not None and current:
-        check_links(after, await _collect(access, current | frozenset(after.successors), neighbours_of))
+        check_links(after, await _collect(access, current | frozenset(after.successors), neighbours_of), limit)
     await access.lock_tasks(sorted({task.id, *(former ^ current), *(task.successors if after is None else ())}))
     for predecessor in sorted(former ^ current):
         facts = access.current_facts(predecessor)

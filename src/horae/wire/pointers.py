@@ -61,6 +61,7 @@ _POINTER_BY_CODE: Final = {
     "unknown_predecessor": "/after",
     "chain_cycle": "/after",
     "chain_too_deep": "/after",
+    "chain_over_quota": "/after",
     "too_many_task_lanes": "/policies/lanes",
     "too_many_successors": "/after",
     "join_of_several_roots": "/after",

@@ -6,7 +6,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.lifecycle.chain_graph import check_links, descendants_among, links_of, neighbours_of
-from horae.model.chain_row import MAX_DEPTH, MAX_SUCCESSORS
+from horae.model.chain_row import MAX_DEPTH, MAX_SUCCESSORS, ChainLimit
 from horae.model.task import Task
 from horae.schedule import After, Link
 from horae.schedule.after import Mode
@@ -60,6 +60,27 @@ def test_depth_counts_the_links_of_the_longest_chain() -> None:
     assert refusal(after("x", f"d{MAX_DEPTH}"), tasks).code == "chain_too_deep"
     between = after("between", "a")
     assert refusal(after("d1", "between"), {**tasks, "between": between}).code == "chain_too_deep"
+
+
+def test_depth_may_be_limited_further() -> None:
+    tasks = known(after("b", "a"), after("c", "b"))
+    limit = ChainLimit(2, "horae owner set ada --quota chain_depth=")
+    check_links(after("d", "b"), tasks, limit)
+    with pytest.raises(Refusal) as caught:
+        check_links(after("d", "c"), tasks, limit)
+    assert caught.value.code == "chain_over_quota"
+    assert "horae owner set ada --quota chain_depth=3" in caught.value.hint
+    with pytest.raises(Refusal) as caught:
+        check_links(after("d", "c"), tasks, ChainLimit(2))
+    assert (caught.value.code, caught.value.facts["most"]) == ("chain_too_deep", 2)
+
+
+def test_no_quota_allows_more_than_any_chain_may_have() -> None:
+    tasks = known(*(after(f"d{depth}", f"d{depth - 1}" if depth > 1 else "a") for depth in range(1, MAX_DEPTH + 1)))
+    for limit in (ChainLimit(MAX_DEPTH + 9), ChainLimit(2, "horae owner set ada --quota chain_depth=")):
+        with pytest.raises(Refusal) as caught:
+            check_links(after("x", f"d{MAX_DEPTH}"), tasks, limit)
+        assert caught.value.code == "chain_too_deep"
 
 
 def test_fan_out_is_bounded() -> None:

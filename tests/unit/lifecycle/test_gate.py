@@ -23,9 +23,11 @@ from horae.model.gate import (
     GATE_STATE_BYTES,
     Gate,
     GateProgress,
+    GateLimit,
     GateVerdict,
     NoVerdictError,
     gate_wait,
+    check_output,
     read_verdict,
     state_write,
     verdict_json,
@@ -298,6 +300,15 @@ def test_answers_beyond_the_limits_are_no_verdicts() -> None:
     with pytest.raises(NoVerdictError, match="state of its verdict has"):
         read_verdict({"run": True, "state": "x" * GATE_STATE_BYTES}, NOON)
     assert state_write("tsk_1", "ada", read_verdict({"run": True}, NOON)) is None
+
+
+def test_verdict_beyond_the_quota_of_its_owner_names_the_command() -> None:
+    limit = GateLimit(10, "horae owner set ada --quota gate_bytes=")
+    check_output(VERDICT._replace(data='"12345678"', state='"12345678"'), limit)
+    for verdict in (VERDICT._replace(data='"123456789"'), VERDICT._replace(data="1", state='"123456789"')):
+        with pytest.raises(NoVerdictError, match="horae owner set ada --quota gate_bytes=11"):
+            check_output(verdict, limit)
+    check_output(VERDICT._replace(data="1", state=None), limit)
 
 
 def test_closed_gate_quotes_its_words() -> None:

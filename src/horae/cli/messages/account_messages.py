@@ -162,6 +162,8 @@ QUOTA_NAMES: Final = {
     "lanes": Message("{limit} lanes", "{limit} 条通道"),
     "task_lanes": Message("{limit} lanes of a task", "每个任务 {limit} 条通道"),
     "destinations": Message("{limit} destinations of messages", "{limit} 个通知目的地"),
+    "chain_depth": Message("{limit} links in a chain", "每条链 {limit} 个链接"),
+    "gate_bytes": Message("{limit} bytes of data of a gate", "门控的数据 {limit} 字节"),
 }
 ALL_AGENTS: Final = Message("all agents", "所有智能体")
 AGENT_TITLES: Final = Message("NAME|OWNER|STATE", "名称|所有者|状态")

@@ -79,6 +79,8 @@ TEXTS: Final[dict[str, Message]] = {
     "quota_lanes": Message("Lanes", "通道数"),
     "quota_task_lanes": Message("Lanes of a task", "每个任务的通道数"),
     "quota_destinations": Message("Destinations of messages", "通知目的地数"),
+    "quota_chain_depth": Message("Links in a chain", "每条链的链接数"),
+    "quota_gate_bytes": Message("Data of a gate, bytes", "门控的数据字节数"),
     "quota_none": Message("no limit", "无限制"),
     "quota_chosen": Message("chosen", "单独设置"),
     "quota_hint": Message(

@@ -71,6 +71,10 @@ class Quotas(NamedTuple):
     """Lanes that one task names."""
     destinations: int | None = None
     """Destinations of messages to people."""
+    chain_depth: int | None = None
+    """Links from the first task of a chain to its last one."""
+    gate_bytes: int | None = None
+    """Size of the data of a gate's verdict, and of its state."""
 
 
 NO_QUOTAS: Final = Quotas()
@@ -94,6 +98,8 @@ MEMBER_QUOTAS: Final = Quotas(
     lanes=100,
     task_lanes=8,
     destinations=20,
+    chain_depth=16,
+    gate_bytes=64 * 1024,
 )
 AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2, message_bytes=16 * 1024)
 """No limit on the lifetime of an agent's task: a task with outside effects needs approval, and a prompt to the agent

@@ -25,7 +25,9 @@ from ...model.accounts.account import (
     quotas_of,
 )
 from ...model.accounts.principal import LOCAL_OWNER, MEMBER_QUOTAS, Principal, Quotas, Role, Scope
+from ...model.chain_row import MAX_DEPTH
 from ...model.events.destination import MAX_DESTINATIONS
+from ...model.gate import GATE_DATA_BYTES
 from ...model.lanes.lane import agent_lane, owner_lane
 from ...model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
 from ...model.messages import TEXT_BYTES
@@ -64,6 +66,8 @@ _MAX_LIMITS: Final = {
     "stream_readers": MAX_READERS,
     "task_lanes": MAX_TASK_LANES,
     "destinations": MAX_DESTINATIONS,
+    "chain_depth": MAX_DEPTH,
+    "gate_bytes": GATE_DATA_BYTES,
 }
 _TRIES: Final = 100
 

@@ -28,7 +28,7 @@ from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.refusals import refuse as refuse_account
 from ..accounts.rights import TaskLanes, task_labels, task_lanes
 from .edits import Edits, Keep, apply_edits
-from .quotas import check_task
+from .quotas import check_task, limit_chain
 from .task_request import TaskRequest, read_lanes, read_policies, read_when
 
 _MAX_UNYIELDED: Final = 64
@@ -109,7 +109,9 @@ class TaskDrafts:
         if change.task is not None:
             check_task(principal, change.task, None, now)
         checked = self.approval_policy.pause_unapproved(change, now)
-        return checked if checked is not change or paused is None else control.pause_new_task(change, now, paused)
+        if checked is change and paused is not None:
+            checked = control.pause_new_task(change, now, paused)
+        return limit_chain(principal, checked)
 
     async def plan_many(
         self,
@@ -215,7 +217,8 @@ class TaskDrafts:
             return Change()
         check_agent_task(edited.owner, edited.target)
         check_task(principal, edited, facts.task, now)
-        return self.approval_policy.pause_unapproved(edit.edit(facts, edited, now), now, facts)
+        checked = self.approval_policy.pause_unapproved(edit.edit(facts, edited, now), now, facts)
+        return limit_chain(principal, checked)
 
     def _check_target(self, target: Target, payload: str) -> Target:
         check_target_placeholders(target)

@@ -14,7 +14,8 @@ from typing import Final
 from ...errors import Refusal
 from ...model.accounts.account import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
-from ...model.change import Facts
+from ...model.chain_row import ChainLimit
+from ...model.change import Change, Facts
 from ...model.policy import Policies, RetryPolicy
 from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
@@ -92,6 +93,14 @@ def check_payload(quotas: Quotas, payload: str) -> None:
 def _check_lanes(quotas: Quotas, lanes: Sequence[str]) -> None:
     if quotas.task_lanes is not None and len(lanes) > quotas.task_lanes:
         raise refuse_task("too_many_task_lanes", most=quotas.task_lanes, found=len(lanes))
+
+
+def limit_chain(principal: Principal, change: Change) -> Change:
+    """Return the change of a task with the most links that a chain of the caller may have; the store counts them."""
+    task, most = change.task, principal.quotas.chain_depth
+    if task is None or most is None or (task.owner != principal.owner and principal.owner_filter is None):
+        return change
+    return change._replace(chain_limit=ChainLimit(most, command_for(principal, "chain_depth", "")))
 
 
 def _check_target(quotas: Quotas, spec: str) -> None:

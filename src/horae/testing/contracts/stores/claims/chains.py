@@ -18,7 +18,7 @@ from .....lifecycle.plan import Draft, plan
 from .....lifecycle.recover import recover
 from .....lifecycle.settle import settle
 from .....lifecycle.start import ClaimContext
-from .....model.chain_row import MAX_DEPTH, MAX_SUCCESSORS, ChainState
+from .....model.chain_row import DEFAULT_CHAIN_LIMIT, MAX_DEPTH, MAX_SUCCESSORS, ChainLimit, ChainState
 from .....model.change import Change, ControlDecision, Facts, SettleDecision
 from .....model.counts import OUTCOME_PREFIX, hour_of
 from .....model.entry import Entry
@@ -47,6 +47,7 @@ class ChainBench:
     def __init__(self, store: FullStore) -> None:
         self.store = store
         self.now = NOON
+        self.chain_limit = DEFAULT_CHAIN_LIMIT
 
     async def join(self) -> None:
         await self.store.join(a_node())
@@ -64,7 +65,7 @@ class ChainBench:
     async def add(self, name: str, schedule: Schedule, policies: Policies = ONE_ATTEMPT, owner: str = OWNER) -> Task:
         task_id = make_id("tsk", self.now, next(_numbers).to_bytes(ENTROPY_BYTES))
         draft = Draft(owner, name, schedule, Target("function", '{"name":"f"}'), "{}", policies)
-        change = plan(draft, task_id, self.now)
+        change = plan(draft, task_id, self.now)._replace(chain_limit=self.chain_limit)
         await self.store.add([change])
         return (await self.facts(task_id)).task
 
@@ -529,6 +530,19 @@ class ChainsContract(Contract):
         assert (await bench.facts(second)).task.schedule == second.schedule
         assert (await bench.facts(third)).task.successors == ()
 
+    async def test_the_quota_of_an_owner_bounds_the_depth_further(self, store: FullStore) -> None:
+        """Also of the links behind an edited task; the transaction that counts them also writes the link."""
+        bench = await _bench(store)
+        bench.chain_limit = ChainLimit(2, "horae owner set ada --quota chain_depth=")
+        first = await bench.root()
+        second = await bench.after("b", first)
+        third = await bench.after("c", second)
+        assert await _refusal(bench.after("d", third)) == "chain_over_quota"
+        assert await _refusal(self._deepen(bench, first, second)) == "chain_over_quota"
+        assert (await bench.facts(third)).task.successors == ()
+        bench.chain_limit = DEFAULT_CHAIN_LIMIT
+        await bench.after("d", third)
+
     async def test_depth_and_fan_out_are_bounded(self, store: FullStore) -> None:
         bench = await _bench(store)
         tasks = [await bench.root()]
@@ -548,7 +562,8 @@ class ChainsContract(Contract):
         """Put one more task between the first two of a chain that is as deep as allowed."""
         between = await bench.after("between", first)
         moved = second._replace(schedule=After((Link(between.id),)))
-        await bench.change(second, lambda facts: edit(facts, moved, bench.now))
+        limit = bench.chain_limit
+        await bench.change(second, lambda facts: edit(facts, moved, bench.now)._replace(chain_limit=limit))
 
     async def test_chain_rows_are_found_by_root_and_removed_by_retention(self, store: FullStore) -> None:
         bench = await _bench(store)

@@ -81,11 +81,15 @@ async def test_depth_of_chains_is_bounded_per_owner_and_the_hint_works() -> None
         assert "horae owner set ada --quota chain_depth=2" in refused.json["hint"]
         inserted = await api.post("/v1/tasks", {**TASK, "name": "zero"})
         edited = await api.patch(f"/v1/tasks/{first.json['id']}", {"after": "zero"})
-        assert (inserted.status, edited.json["code"]) == (201, "chain_over_quota"), "the task behind it would be too deep"
+        assert (inserted.status, edited.json["code"]) == (201, "chain_over_quota"), (
+            "the task behind it would be too deep"
+        )
         await _set_quotas(api, chain_depth=2)
         third = await api.post("/v1/tasks", {**link, "name": "three", "after": "two"})
         await _set_quotas(api, chain_depth=1)
-        assert (await api.patch(f"/v1/tasks/{third.json['id']}", {"name": "renamed"})).status == 200, "edits of other fields go on"
+        assert (await api.patch(f"/v1/tasks/{third.json['id']}", {"name": "renamed"})).status == 200, (
+            "edits of other fields go on"
+        )
 
 
 async def _second_token(api: Api, owner: str = "ada") -> None:

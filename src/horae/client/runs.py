@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..model.accounts.principal import Principal
 from ..model.agents.usage import RunUsage
 from ..model.change import Facts
+from ..model.handled import Handled
 from ..model.inputs.run_input import RunInput
 from ..model.lanes.idle import IdleRun
 from ..model.page import MAX_HTTP_PAGE_SIZE, Page
@@ -23,7 +24,16 @@ from ..service.runs.run_chain import RunChain
 from ..wire.failures import read_failure_groups, read_retry_report
 from ..wire.instants import parse_instant, utc
 from ..wire.planned import read_planned_list
-from ..wire.runs import read_explanation, read_idle, read_line, read_outage, read_run, read_run_chain, read_usage
+from ..wire.runs import (
+    read_explanation,
+    read_handled,
+    read_idle,
+    read_line,
+    read_outage,
+    read_run,
+    read_run_chain,
+    read_usage,
+)
 from ..wire.tasks.facts import read_facts
 from ..wire.tasks.run_inputs import input_body
 from .connection import Connection, path_segment
@@ -55,6 +65,10 @@ class RemoteRuns:
     async def usage(self, principal: Principal, run_id: str) -> RunUsage | None:
         del principal
         return await decode_response(self._connection, read_usage, await self._connection.get(_run_path(run_id)))
+
+    async def handled(self, principal: Principal, run_id: str) -> tuple[Handled, ...]:
+        del principal
+        return await decode_response(self._connection, read_handled, await self._connection.get(_run_path(run_id)))
 
     async def idle(self, principal: Principal, run_id: str) -> IdleRun | None:
         del principal

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import StoreError
+from ..model.gate import GateLimit
 from ..model.ids import ENTROPY_BYTES, make_id
 from ..model.lanes.idle import YieldRequest
 from ..model.lanes.node_labels import LabelPairs
-from ..model.gate import GateLimit
 from ..model.messages import StreamQuota
 from ..model.reason import Reason
 from ..model.task import Task

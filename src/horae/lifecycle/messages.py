@@ -209,6 +209,7 @@ def with_writes(change: Change, outcome: Outcome, writes: RunWrites | None) -> C
     )
 
 
-def progress_change(writes: RunWrites) -> Change:
+def progress_change(writes: RunWrites, run_id: str) -> Change:
     """Return the change of a progress write: the run goes on."""
-    return Change(attached=writes.records, messages=writes.messages, moves=writes.moves, stream_quota=writes.quota)
+    moves = tuple(move._replace(run_id=run_id) for move in writes.moves)
+    return Change(attached=writes.records, messages=writes.messages, moves=moves, stream_quota=writes.quota)

@@ -13,7 +13,7 @@ from ..ports.store import RunFilter
 from ..service.query.refusals import refuse
 from ..state_names import state_name
 from ..targets.run_errors import localized_error
-from ..wire.runs import chain_json, line_json, result_of, run_json, usage_json
+from ..wire.runs import chain_json, handled_json, line_json, result_of, run_json, usage_json
 from .arguments import list_reader, require
 from .call import Arguments, Call, ToolResult
 from .lines import join_rows, shorten_line
@@ -99,8 +99,9 @@ async def get_run(call: Call, arguments: Arguments) -> ToolResult:
     name, zone = await _task_name_and_zone(call, run)
     lines = await _log_tail(call, run, arguments["log_tail"]) if arguments.get("log_tail") else ()
     usage = usage_json(await call.service.runs.usage(call.principal, run.id))
+    handled = handled_json(await call.service.runs.handled(call.principal, run.id))
     data = {
-        "run": run_json(run, name, zone, call.language) | {"usage": usage},
+        "run": run_json(run, name, zone, call.language) | {"usage": usage, "handled": handled},
         "lines": [{**line_json(each), "text": shorten(each.line.text, _LINE_CHARACTERS)} for each in lines],
     }
     if arguments.get("chain"):

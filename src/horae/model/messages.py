@@ -87,11 +87,15 @@ class Stream(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """Position of a reader: all messages up to `number` are handled."""
+    """Position of a reader: all messages up to `number` are handled.
+
+    `run_id` is the run that moved it there, where the service has looked for it; stores do not keep it with the cursor.
+    """
 
     reader: str
     number: int
     moved: datetime
+    run_id: str | None = None
 
 
 class Gap(NamedTuple):
@@ -134,6 +138,8 @@ class CursorMove(NamedTuple):
     reader: str
     acknowledged: tuple[tuple[int, int], ...]
     at: datetime
+    run_id: str | None = None
+    """The run of a progress write; a settlement has its run anyway."""
 
 
 class StreamQuota(NamedTuple):

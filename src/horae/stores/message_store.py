@@ -58,7 +58,8 @@ class MessageStore(ABC):
         attached_records: Sequence[RecordWrite] = (),
     ) -> tuple[int, ...]:
         writing = StreamWrites(owner, tuple(messages), quota=quota)
-        (numbers,) = await self._write_streams(lambda access: write_streams(access, [writing]), attached_records)
+        written = await self._write_streams(lambda access: write_streams(access, [writing]), attached_records)
+        (numbers,) = written.numbers
         return numbers
 
     async def read_messages(

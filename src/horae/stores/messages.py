@@ -23,6 +23,7 @@ from ..lifecycle.messages import (
 from ..model.accounts.system_owner import account_of
 from ..model.change import Change
 from ..model.events.event import Event
+from ..model.handled import Handled, handled_writes
 from ..model.message_refusals import refuse
 from ..model.messages import (
     DEFAULT_QUOTA,
@@ -37,6 +38,7 @@ from ..model.messages import (
     StreamState,
     StreamUsage,
 )
+from ..model.record import RecordWrite
 from ..model.task import Task
 
 DELETE_BATCH = 1_000
@@ -121,8 +123,15 @@ def stream_writes_of(task: Task, change: Change) -> StreamWrites:
     return StreamWrites(account_of(task.owner), change.messages, change.moves, task.id, run_id, change.stream_quota)
 
 
-async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites]) -> list[tuple[int, ...]]:
-    """Append messages and move cursors; return the numbers of the messages of each writing."""
+class WrittenStreams(NamedTuple):
+    """`numbers` are those of the messages of each writing. `records` say which run moved a cursor: the transaction writes them."""
+
+    numbers: list[tuple[int, ...]]
+    records: list[RecordWrite]
+
+
+async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites]) -> WrittenStreams:
+    """Append messages and move cursors."""
     created = {
         (writing.owner, message.stream): message.at for writing in reversed(writings) for message in writing.messages
     }
@@ -135,12 +144,15 @@ async def write_streams(access: MessageAccess, writings: Sequence[StreamWrites])
         if locked is None:
             raise refuse("no_such_stream", name=key[1])
         streams[key] = locked
-    numbers: list[tuple[int, ...]] = []
+    written = WrittenStreams([], [])
     for writing in writings:
         for move in writing.moves:
-            await _move_cursor(access, streams[writing.owner, move.stream], move)
-        numbers.append(await _append(access, streams, writing))
-    return numbers
+            handled = await _move_cursor(access, streams[writing.owner, move.stream], move)
+            run_id = move.run_id or writing.run_id
+            if handled is not None and run_id is not None:
+                written.records.extend(handled_writes(writing.owner, run_id, handled, move.at))
+        written.numbers.append(await _append(access, streams, writing))
+    return written
 
 
 async def _append(
@@ -166,14 +178,17 @@ async def _append(
     return tuple(numbers[place] for place in range(len(writing.messages)))
 
 
-async def _move_cursor(access: MessageAccess, locked: LockedStream, move: CursorMove) -> None:
+async def _move_cursor(access: MessageAccess, locked: LockedStream, move: CursorMove) -> Handled | None:
+    """Move a cursor; return the messages that it moved over, None if it stays."""
     stream_id, stream = locked
     cursor = next((each for each in await access.cursors(stream_id) if each.reader == move.reader), None)
     if cursor is None:
         raise refuse("no_such_reader", stream=move.stream, reader=move.reader)
     number = advance(stream, cursor.number, move.acknowledged)
-    if number > cursor.number:
-        await access.put_cursor(stream_id, Cursor(move.reader, number, move.at))
+    if number <= cursor.number:
+        return None
+    await access.put_cursor(stream_id, Cursor(move.reader, number, move.at))
+    return Handled(move.stream, move.reader, cursor.number + 1, number)
 
 
 async def put_stream(access: MessageAccess, stream: Stream, quota: StreamQuota) -> Stream:

@@ -45,11 +45,16 @@ def read_stream(data: Mapping[str, Any]) -> Stream:
 
 
 def cursor_json(cursor: Cursor) -> dict[str, Any]:
-    return {"reader": cursor.reader, "number": cursor.number, "moved": utc(cursor.moved)}
+    return {
+        "reader": cursor.reader,
+        "number": cursor.number,
+        "moved": utc(cursor.moved),
+        "run_id": cursor.run_id,
+    }
 
 
 def read_cursor(data: Mapping[str, Any]) -> Cursor:
-    return Cursor(data["reader"], data["number"], parse_instant(data["moved"]))
+    return Cursor(data["reader"], data["number"], parse_instant(data["moved"]), data.get("run_id"))
 
 
 def gap_json(gap: Gap) -> dict[str, Any]:

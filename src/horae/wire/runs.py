@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..choices import Language
@@ -11,6 +11,7 @@ from ..lifecycle.explain.explanation import Explanation, Verdict
 from ..lifecycle.explain.lane import LaneWait
 from ..model.agents.usage import RunUsage, to_micros
 from ..model.events.trace_context import trace_id
+from ..model.handled import Handled
 from ..model.lanes.idle import IdleRun, YieldKind, describe_yield
 from ..model.origin import ChainPlace, RootOccurrence
 from ..model.reason import Reason, describe_reason
@@ -24,7 +25,7 @@ from .tasks.run_inputs import input_json, read_input
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
     """Encode a run. `task` is the task's name and `zone` the zone of its schedule, if known. A merged row carries its
-    span and count. `idle` and `usage` are filled in where a run is read alone (`idle_json`, `usage_json`)."""
+    span and count. `idle`, `usage` and `handled` are filled in where a run is read alone."""
     span = run.span
     return {
         "id": run.id,
@@ -64,6 +65,7 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "error": run.error,
         "idle": None,
         "usage": None,
+        "handled": None,
     }
 
 
@@ -90,6 +92,16 @@ def read_usage(data: Mapping[str, Any]) -> RunUsage | None:
     return RunUsage(
         usage["input_tokens"], usage["output_tokens"], cost, usage["model"], usage["turns"], usage.get("unpriced")
     )
+
+
+def handled_json(handled: Sequence[Handled]) -> list[dict[str, Any]]:
+    """Encode the messages over which a run has moved cursors."""
+    return [each._asdict() for each in handled]
+
+
+def read_handled(data: Mapping[str, Any]) -> tuple[Handled, ...]:
+    """Decode the messages that a run has handled."""
+    return tuple(Handled(**each) for each in data.get("handled") or ())
 
 
 def idle_json(idle: IdleRun | None, language: Language = "en") -> dict[str, Any] | None:

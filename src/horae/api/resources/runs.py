@@ -28,7 +28,7 @@ from ...web.request_context import app_context
 from ...web.responses import encode_json, json_response, no_content
 from ...web.routing import RouteGroup
 from ...wire.fields import check_fields, text_or_none
-from ...wire.runs import chain_json, idle_json, line_json, usage_json
+from ...wire.runs import chain_json, handled_json, idle_json, line_json, usage_json
 from ...wire.tasks.run_inputs import read_input
 from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
 from ..openapi import CALLBACK, RUN_NOW, Operation
@@ -145,7 +145,8 @@ async def get_run(request: Request, principal: Principal, run_id: RunId, *, fiel
     idle = await service.runs.idle(principal, run.id) if run.live else None
     usage = usage_json(await service.runs.usage(principal, run.id))
     idle_state = idle_json(idle, request_language(request))
-    return json_response(selection.select(rendered | {"idle": idle_state, "usage": usage}))
+    handled = handled_json(await service.runs.handled(principal, run.id))
+    return json_response(selection.select(rendered | {"idle": idle_state, "usage": usage, "handled": handled}))
 
 
 @routes.get(

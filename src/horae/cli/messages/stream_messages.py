@@ -30,4 +30,4 @@ REMOVE_STREAM: Final = Message(
 )
 STREAM_GONE: Final = Message("The stream {name} is deleted.", "消息流 {name} 已删除。")
 NO_READERS: Final = Message("No readers.", "没有读取者。")
-CURSOR_TITLES: Final = Message("READER|HANDLED UP TO|MOVED", "读取者|已处理到|移动时间")
+CURSOR_TITLES: Final = Message("READER|HANDLED UP TO|MOVED|BY RUN", "读取者|已处理到|移动时间|移动它的运行")

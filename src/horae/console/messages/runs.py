@@ -116,6 +116,8 @@ TEXTS: Final[dict[str, Message]] = {
     "run_idle": Message("Idle since", "空闲自"),
     "run_transcript_result": Message("agent", "智能体"),
     "run_transcript_tool": Message("tool call", "工具调用"),
+    "run_handled": Message("Handled messages", "已处理的消息"),
+    "run_handled_by": Message("reader {reader}", "读取者 {reader}"),
     "run_tokens": Message("Tokens", "Token"),
     "run_tokens_about": Message("{input} in, {output} out", "输入 {input}，输出 {output}"),
     "run_cost": Message("Cost", "费用"),

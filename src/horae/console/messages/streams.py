@@ -28,6 +28,8 @@ TEXTS: Final[dict[str, Message]] = {
     "streams_cursor": Message("Handled up to", "已处理至"),
     "streams_unread": Message("Unread", "未读"),
     "streams_moved": Message("Moved", "移动时间"),
+    "streams_moved_by": Message("Moved by", "移动者"),
+    "streams_run": Message("run", "运行"),
     "streams_readers_none": Message("No reader is registered.", "没有登记的读取者。"),
     "streams_gaps": Message("Gaps", "缺口"),
     "streams_gap": Message(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import NO_QUOTAS, Principal, Scope
 from ...model.accounts.stream_quota import stream_quota_of
+from ...model.handled import CURSOR_KIND, cursor_key
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.message_refusals import refuse
 from ...model.messages import (
@@ -39,6 +41,8 @@ from ..events.webhook_checks import check_owner
 from ..query.argument_checks import check_page, check_position
 
 _MAX_KEY_CHARACTERS: Final = 1_000
+_MOST_RUNS: Final = 100
+"""Cursors of a stream whose runs are looked for: each is one read."""
 
 
 class MessageDraft(NamedTuple):
@@ -150,9 +154,15 @@ class Streams:
         return await self._store.streams(chosen, after, limit)
 
     async def get(self, principal: Principal, name: str, owner: str | None = None) -> StreamState:
-        """Return a stream with its cursors and gaps."""
+        """Return a stream with its cursors, the runs that moved them, and its gaps."""
         principal.require_scope(Scope.READ)
-        return await self._get(principal, name, owner)
+        state = await self._get(principal, name, owner)
+        cursors = [await self._with_run(state.stream, cursor) for cursor in state.cursors[:_MOST_RUNS]]
+        return state._replace(cursors=(*cursors, *state.cursors[_MOST_RUNS:]))
+
+    async def _with_run(self, stream: Stream, cursor: Cursor) -> Cursor:
+        record = await self._store.get_record(CURSOR_KIND, cursor_key(stream.owner, stream.name, cursor), stream.owner)
+        return cursor if record is None else cursor._replace(run_id=json.loads(record.body))
 
     async def put(
         self,

@@ -12,9 +12,11 @@ from ...lifecycle.control import control
 from ...lifecycle.control.control import nothing_to_retry, request_retry
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import account_of
 from ...model.agents.usage import RunUsage
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind
+from ...model.handled import HANDLED_KIND, Handled, read_handled, run_key
 from ...model.inputs.run_input import RunInput
 from ...model.lanes.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of
 from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
@@ -139,6 +141,13 @@ class Runs:
         """Return the tokens, cost and model that the agent of a run has reported; None: none, or the run has no agent."""
         run = await self.get(principal, run_id)
         return await load_usage(self._store, run.id)
+
+    async def handled(self, principal: Principal, run_id: str) -> tuple[Handled, ...]:
+        """Return the messages over which a run has moved cursors, by stream and reader."""
+        run = await self.get(principal, run_id)
+        key = run_key(run.id)
+        page = await self._store.records(HANDLED_KIND, account_of(run.owner), key, MAX_PAGE_SIZE)
+        return read_handled(record for record in page.items if record.key.startswith(key))
 
     async def chain(self, principal: Principal, run_id: str) -> RunChain:
         """Return the chain of the root occurrence that a run belongs to, with the names of its tasks."""

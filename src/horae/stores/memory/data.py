@@ -110,7 +110,8 @@ class Data:
             for lane in sorted(self._freed_lanes):
                 self.offer_slots(lane)
             if self._stream_writes:
-                run_to_end(write_streams(MemoryMessageAccess(self), self._stream_writes))
+                written = run_to_end(write_streams(MemoryMessageAccess(self), self._stream_writes))
+                self.attach_records(written.records)
             for writing in self._attached_records:
                 if not self.records.write_if_unchanged(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)

@@ -183,7 +183,7 @@ class MemoryMessages(MessageStore):
             run = self._data.runs.get(run_id)
             if run is None or not run.live or run.token != token:
                 return False
-            self._data.apply(run.task_id, progress_change(writes))
+            self._data.apply(run.task_id, progress_change(writes, run_id))
         return True
 
     async def trim_messages(self, now: datetime, rules: KeepRules, limit: int) -> MessageTrim:

@@ -83,7 +83,7 @@ class RedisMessages(MessageStore):
         return await RedisMessageAccess(Transaction(self._database.client, self._database.keys)).usage(owner)
 
     async def commit_writes(self, run_id: str, token: int, writes: RunWrites) -> bool:
-        stale = await self._run_updater.release([(run_id, token)], lambda _facts, _run: progress_change(writes))
+        stale = await self._run_updater.release([(run_id, token)], lambda _facts, _run: progress_change(writes, run_id))
         return not stale
 
     async def trim_messages(self, now: datetime, rules: KeepRules, limit: int) -> MessageTrim:

@@ -345,7 +345,8 @@ class UnitOfWork(PendingChanges):
         self.batches.attached_records += lane_state.idle_record_writes()
         await lane_state.write_turns()
         if self._stream_writes:
-            await write_streams(SQLMessageAccess(self._connection), self._stream_writes)
+            written = await write_streams(SQLMessageAccess(self._connection), self._stream_writes)
+            self.batches.attached_records += written.records
         if self.batches.attached_records:
             await write_attached_records(self._connection, self.batches.attached_records)
 

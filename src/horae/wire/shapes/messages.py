@@ -41,6 +41,10 @@ _CURSOR: Final = closed(
         "reader": TEXT,
         "number": INTEGER | {"description": "All messages up to this one are handled."},
         "moved": INSTANT,
+        "run_id": nullable(TEXT)
+        | {
+            "description": "The run that moved it there, for 30 days; null where no run did, and in answers that do not read it."
+        },
     }
 )
 _GAP: Final = closed(

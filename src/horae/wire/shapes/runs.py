@@ -60,6 +60,7 @@ USAGE: Final = or_null(
         }
     )
 )
+HANDLED: Final = closed({"stream": TEXT, "reader": TEXT, "first": INTEGER, "last": INTEGER})
 RUN: Final = closed(
     {
         "id": RUN_ID,
@@ -98,6 +99,10 @@ RUN: Final = closed(
         "usage": USAGE
         | {
             "description": "What its agent reported: tokens, cost in US dollars, model; null also in lists, which do not read it."
+        },
+        "handled": or_null(list_of(HANDLED))
+        | {
+            "description": "Messages of streams over which it moved the cursors of readers, for 30 days; null in lists, which do not read it."
         },
     }
 )

@@ -84,9 +84,10 @@ def show(out: Printer, *, stream: str, owner: str | None) -> None:
     else:
         if state.cursors:
             rows: list[list[Cell]] = [
-                [each.reader, str(each.number), full_time(each.moved, zone, out.language)] for each in state.cursors
+                [each.reader, str(each.number), full_time(each.moved, zone, out.language), each.run_id or NOTHING]
+                for each in state.cursors
             ]
-            out.table(out.translate(words.CURSOR_TITLES).split("|"), rows, (Fit(wrap=12), Fit(), Fit(1)))
+            out.table(out.translate(words.CURSOR_TITLES).split("|"), rows, (Fit(wrap=12), Fit(), Fit(1), Fit()))
         else:
             out.note(words.NO_READERS)
         for gap in state.gaps:

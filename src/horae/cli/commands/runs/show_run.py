@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 from ....lifecycle.explain.explanation import is_requested
 from ....model.agents.budget import format_amount
 from ....model.agents.usage import RunUsage
+from ....model.handled import Handled
 from ....model.lanes.idle import IdleRun, describe_yield
 from ....model.reason import describe_reason
 from ....model.run import Run
 from ....ports.journal import NumberedLine
 from ....ports.store import RunFilter
-from ....wire.runs import idle_json, result_of, run_json, usage_json
+from ....wire.runs import handled_json, idle_json, result_of, run_json, usage_json
 from ...lookup import FoundRun, find_run
 from ...messages import messages
 from ...output.formats import error_style, error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
@@ -37,6 +38,7 @@ class RunDetails(NamedTuple):
     """The attempt was requested by a manual retry."""
     idle: IdleRun | None = None
     usage: RunUsage | None = None
+    handled: tuple[Handled, ...] = ()
 
 
 def show_run(out: Printer, name: str) -> None:
@@ -46,7 +48,7 @@ def show_run(out: Printer, name: str) -> None:
         idle = idle_json(shown.idle, out.language)
         out.data(
             run_json(run, task.name, task.schedule.zone, out.language)
-            | {"idle": idle, "usage": usage_json(shown.usage)}
+            | {"idle": idle, "usage": usage_json(shown.usage), "handled": handled_json(shown.handled)}
         )
     elif out.quiet:
         out.ids([run.id])
@@ -63,7 +65,9 @@ async def _load(app: CommandSession, name: str) -> RunDetails:
         number += 1
     idle = await app.service.runs.idle(app.principal, found.run.id) if found.run.live else None
     usage = await app.service.runs.usage(app.principal, found.run.id)
-    return RunDetails(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found), idle, usage)
+    handled = await app.service.runs.handled(app.principal, found.run.id)
+    requested, zone = await _is_requested(app, found), found.zone or app.zone
+    return RunDetails(found, tuple(last), number, zone, requested, idle, usage, handled)
 
 
 async def _is_requested(app: CommandSession, found: FoundRun) -> bool:
@@ -102,6 +106,8 @@ def _show(out: Printer, shown: RunDetails) -> None:
     _show_times(out, run, shown.zone)
     if shown.usage is not None:
         out.row(out.translate(messages.USAGE), usage_line(out, shown.usage))
+    for number, each in enumerate(shown.handled):
+        out.row(out.translate(messages.HANDLED) if number == 0 else "", handled_line(out, each))
     if run.input is not None and run.input.is_given:
         label = messages.MERGED_INPUT if run.input.mode == "merge" else messages.INPUT
         show_lines(out, out.translate(label), json_text(json.loads(run.input.value), indent=2))
@@ -137,6 +143,13 @@ def usage_line(out: Printer, usage: RunUsage) -> str:
         parts.append(usage.model)
     parts.append(out.translate(messages.USAGE_TURNS, turns=usage.turns))
     return " · ".join(parts)
+
+
+def handled_line(out: Printer, handled: Handled) -> str:
+    """Return the messages of one stream that a run has handled: `chat:12  1-3  bot`."""
+    stream, reader, first, last = handled
+    numbers = str(first) if first == last else f"{first}-{last}"
+    return out.translate(messages.HANDLED_NUMBERS, stream=stream, numbers=numbers, reader=reader)
 
 
 def _show_times(out: Printer, run: Run, zone: str) -> None:

@@ -97,6 +97,8 @@ async def _show_run(request: PageRequest, run: Run, error: Refusal | None = None
         "lanes": shown_lanes(run.lanes, run.owner),
         "idle": idle,
         "usage": await request.service.runs.usage(principal, run.id),
+        "handled": await request.service.runs.handled(principal, run.id),
+        "handled_owner": None if account_of(run.owner) == principal.owner else account_of(run.owner),
         "usage_cost": lambda usage: cost_text(request, usage),
         "yield_request": None
         if idle is None or idle.yield_reason is None

@@ -429,7 +429,8 @@ class UnitOfWork:
             await self._offer_slots(lane)
         attached = [*self.attached, *self.lanes.idle_record_writes()]
         if self._stream_writes:
-            await write_streams(RedisMessageAccess(self.transaction), self._stream_writes)
+            written = await write_streams(RedisMessageAccess(self.transaction), self._stream_writes)
+            attached += written.records
         if attached:
             await write_attached_records(self.transaction, attached)
         for known in self.tasks.values():

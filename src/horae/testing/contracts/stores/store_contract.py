@@ -30,6 +30,7 @@ from .reads.system_tasks import SystemTasksContract
 from .reads.tasks import TasksContract
 from .writes.atomicity import AtomicityContract
 from .writes.attached_records import AttachedRecordsContract
+from .writes.handled_messages import HandledMessagesContract
 from .writes.maintenance import MaintenanceContract
 from .writes.messages import MessagesContract
 from .writes.precision import PrecisionContract
@@ -75,6 +76,7 @@ class StoreContract(
     SystemTasksContract,
     MaintenanceContract,
     MessagesContract,
+    HandledMessagesContract,
     TransferContract,
     ConnectionCheckContract,
 ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.api.api_server import serve_api
+from tests.handled_messages import handle_messages
 
 CHAT = "/v1/streams/chat:1"
 
@@ -40,6 +41,20 @@ async def test_readers_register_and_no_request_moves_them() -> None:
         assert ([each["reader"] for each in state["cursors"]], state["gaps"]) == (["handled"], [])
         assert (await api.delete(f"{CHAT}/cursors/handled")).status == 204
         assert (await api.get(f"{CHAT}/messages?reader=handled")).code == "no_such_reader"
+
+
+async def test_run_and_stream_name_each_other() -> None:
+    async with serve_api() as api:
+        run = await handle_messages(api.service.store, "ada")
+        handled = [{"stream": "chat:1", "reader": "handled", "first": 1, "last": 3}]
+        assert (await api.get(f"/v1/runs/{run.id}")).json["handled"] == handled
+        assert (await api.get(f"/v1/runs/{run.id}?fields=handled")).json == {"handled": handled}
+        (cursor,) = (await api.get(CHAT)).json["cursors"]
+        assert (cursor["number"], cursor["run_id"]) == (3, run.id)
+        assert (await api.get(f"/v1/tasks/{run.task_id}/runs")).json["items"][0]["handled"] is None, (
+            "lists do not read it"
+        )
+        assert (await api.get(f"/v1/runs/{run.id}", who="bob")).status == 404
 
 
 async def test_caps_and_deletion() -> None:

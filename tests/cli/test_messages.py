@@ -8,7 +8,9 @@ from typing import Any
 from horae.cli.command_table import COMMANDS
 from horae.cli.main import app
 from horae.cli.output.command_hints import OWNER_COMMANDS
+from horae.runtime.stores import make_store
 from tests.cli.command_line import Cli
+from tests.handled_messages import handle_messages
 
 
 def test_messages_are_sent_and_read(cli: Cli) -> None:
@@ -37,6 +39,20 @@ def test_readers_caps_and_deletion(cli: Cli) -> None:
     gone = cli("messages", "read", "chat:1")
     assert gone.code == 3
     assert "There is no stream 'chat:1'." in gone.err
+
+
+async def test_run_and_stream_name_each_other(cli: Cli) -> None:
+    store = make_store(cli.url)
+    await store.open()
+    run_id = (await handle_messages(store, "local")).id
+    await store.close()
+    assert "Read   chat:1 1-3, reader handled" in cli("show", run_id).out
+    assert json.loads(cli("show", run_id, "--json").out)["handled"] == [
+        {"stream": "chat:1", "reader": "handled", "first": 1, "last": 3}
+    ]
+    assert "已读   chat:1 1-3" in cli("show", run_id, "--lang", "zh").out
+    assert run_id in cli("messages", "show", "chat:1").out
+    assert json.loads(cli("messages", "show", "chat:1", "--json").out)["cursors"][0]["run_id"] == run_id
 
 
 def test_every_subcommand_with_an_owner_is_completed_with_it() -> None:

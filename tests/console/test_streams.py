@@ -12,6 +12,7 @@ from horae.model.messages import KeepRules
 from horae.service.messages.streams import MessageDraft
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console
+from tests.handled_messages import handle_messages
 
 ADA = Principal("ada")
 COUNT = PAGE_SIZE + 10
@@ -45,6 +46,19 @@ async def test_a_stream_shows_its_messages_readers_and_gaps(console: Console) ->
     await page.reload()
     await expect(page.get_by_text("59 to 59", exact=False)).to_be_visible()
     await expect(messages).to_have_count(1)
+
+
+async def test_a_run_and_a_stream_link_to_each_other(console: Console) -> None:
+    run = await handle_messages(console.service.store, "ada")
+    page = await console.open("/stream?name=chat:1", "ada")
+    await page.get_by_role("row").last.get_by_role("link", name="run").click()
+    await expect(page).to_have_url(f"{console.url}/runs/{run.id}")
+    await page.get_by_role("link", name="chat:1 1–3").click()
+    await expect(page.locator("ol.messages > li")).to_have_count(3)
+    page = await console.open(f"/runs/{run.id}", "admin")
+    await page.get_by_role("link", name="chat:1 1–3").click()
+    await expect(page.locator("ol.messages > li")).to_have_count(3)
+    assert await violations_of(page) == []
 
 
 async def test_streams_of_other_owners_are_like_absent_ones(console: Console) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.mcp.tool_client import ZONE, tools_for
+from tests.handled_messages import handle_messages
+from tests.mcp.tool_client import PERSON, ZONE, tools_for
 
 
 async def test_edit_changes_predecessors_and_mode() -> None:
@@ -60,3 +61,10 @@ async def test_chain_of_a_task_and_of_a_run_come_with_them_when_asked_for() -> N
         run = await harness.run_due(timedelta(hours=1))
         found = (await tools("get_run", id=run.id, chain=True))["chain"]
         assert [(each["task"], each["state"]) for each in found["links"]] == [("a", "succeeded"), ("b", "skipped")]
+
+
+async def test_run_names_the_messages_that_it_handled() -> None:
+    async with tools_for() as (harness, tools):
+        run = await handle_messages(harness.store, PERSON.owner)
+        handled = (await tools("get_run", id=run.id))["run"]["handled"]
+        assert handled == [{"stream": "chat:1", "reader": "handled", "first": 1, "last": 3}]

@@ -14,6 +14,8 @@ def machine_on(server: PostgresServer, kind: type[MachineState] = StoreMachine) 
     pool = DatabasePool(server)
 
     class PostgresMachine(kind):  # type: ignore[misc,valid-type]
+        splits_claims = True
+
         def __init__(self) -> None:
             super().__init__()
             self._url = ""

@@ -62,6 +62,10 @@ class NodeOptions:
     """Whether the worker runs a host of agents, and the API receives the messages of their channels."""
     refusal_token: int | None = None
     """File descriptor of a pipe with one byte: the child that reads it prints a refusal of the store that both meet."""
+    header_reader: int | None = None
+    """File descriptor of a pipe that has something in it once the first process has printed its header."""
+    header_writer: int | None = None
+    """File descriptor of the other end of that pipe, in the first process."""
     stations: bool = False
     """Whether stations may join the worker."""
     beat_seconds: float | None = None
@@ -89,6 +93,11 @@ class NodeOptions:
             return bool(os.read(self.refusal_token, 1))
         except OSError:
             return False
+
+    def note_header(self) -> None:
+        """Tell the other processes that the first one has printed its header."""
+        if self.header_writer is not None:
+            os.write(self.header_writer, b"1")
 
     def encode(self) -> bytes:
         """Return one line: the newline tells the receiver where it ends."""

@@ -49,7 +49,8 @@ def run_supervised(
             return child.encode()
 
         sockets = (part.api_socket, part.api_unix_socket, part.metrics_socket if kind == "worker" else None)
-        inherited = tuple(each for each in (*sockets, part.refusal_token) if each is not None)
+        pipes = part.refusal_token, part.header_reader, part.header_writer
+        inherited = tuple(each for each in (*sockets, *pipes) if each is not None)
         on_status = partial(notifier.on_status, names[part.number] if kind == "worker" else _SERVER_NAME)
         return Supervisor(command, partial(on_exit, kind), clock, encoded, inherited, on_status)
 
@@ -58,8 +59,11 @@ def run_supervised(
             return await supervise("api", server).run(options.seconds)
         if len(workers) == 1 and server is None:
             return await supervise("worker", workers[0]).run(options.seconds)
-        with _refusal_token() as token:
-            engines = [supervise("worker", replace(part, refusal_token=token)) for part in workers]
+        with _pipe() as (token, token_writer), _pipe() as (header, header_writer):
+            os.write(token_writer, b"1")
+            first, *others = (replace(part, refusal_token=token) for part in workers)
+            engines = [supervise("worker", replace(first, header_writer=header_writer if others else None))]
+            engines += [supervise("worker", replace(part, header_reader=header)) for part in others]
             api = None if server is None else supervise("api", replace(server, refusal_token=token))
             return await run_group(engines, api, options.seconds)
 
@@ -88,13 +92,12 @@ def _worker_name(part: NodeOptions) -> str:
 
 
 @contextmanager
-def _refusal_token() -> Iterator[int]:
-    """Yield a pipe with one byte, from which only one child can read it."""
+def _pipe() -> Iterator[tuple[int, int]]:
+    """Yield both ends of a pipe that children inherit; reading from it does not block."""
     reader, writer = os.pipe()
     try:
         os.set_blocking(reader, False)
-        os.write(writer, b"1")
-        yield reader
+        yield reader, writer
     finally:
         os.close(reader)
         os.close(writer)

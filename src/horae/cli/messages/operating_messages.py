@@ -84,11 +84,17 @@ ON_SIGNAL: Final = Message("on Ctrl-C", "按 Ctrl-C")
 STOPPING: Final = Message("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
 STOPPED: Final = Message("stopped", "已停止")
 DRAINED: Final = Message("drained: no run is left", "已排空:没有正在进行的运行")
-PROCESSES_ON_SQLITE: Final = Message(
-    "on SQLite one process at a time writes to the file, so the gain has a limit: compare with one process, "
-    "or use a PostgreSQL store (processes_on_sqlite)",
-    "在 SQLite 上同一时刻只有一个进程写文件，因此收益有限：请与单进程比较，或使用 PostgreSQL 存储（processes_on_sqlite）",
+PROCESSES_ON_SQLITE: Final = (
+    Message(
+        "on SQLite one process at a time writes, so the gain has a limit:",
+        "在 SQLite 上同一时刻只有一个进程写文件，因此收益有限：",
+    ),
+    Message(
+        "compare with one process, or use PostgreSQL (processes_on_sqlite)",
+        "请与单进程比较，或使用 PostgreSQL（processes_on_sqlite）",
+    ),
 )
+"""Two lines of the header of a node."""
 PROCESS: Final = Message("Process", "进程")
 PROCESS_READY: Final = Message("{number} of {total} is ready", "第 {number} 个（共 {total} 个）已就绪")
 WORKER_DIED: Final = Message(

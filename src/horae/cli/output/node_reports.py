@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...app import Horae
 from ...message import Message
@@ -34,6 +34,8 @@ from .startup_lines import (
 )
 from .styled_text import StyledText
 from .terminal_log import configure_node_log
+
+_HEADER_SECONDS: Final = 10.0
 
 
 class PrintedReports:
@@ -114,13 +116,14 @@ class PrintedWorkerReports(PrintedReports):
     async def _show_start(self, start: StartupFacts) -> None:
         out = self._out
         if not out.json and not self._is_first:
+            await self._wait_for_header()
             text = out.translate(words.PROCESS_READY, number=self._options.number + 1, total=self._options.processes)
             print_labelled(out, words.PROCESS, text)
             return
         if not out.json:
             show_start(out, start)
             if self._shares_a_file:
-                print_labelled(out, words.PROCESS, out.translate(words.PROCESSES_ON_SQLITE))
+                print_labelled(out, words.PROCESS, *map(out.translate, words.PROCESSES_ON_SQLITE))
             if self._agents is not None:
                 show_agents(out, self._agents)
         outage = await find_outage(self._app, self._opened)
@@ -129,7 +132,7 @@ class PrintedWorkerReports(PrintedReports):
             outage_json: Any = None if outage is None or summary is None else outage_summary_json(outage, summary)
             agents_json = None if self._agents is None else self._agents._asdict()
             if self._shares_a_file:
-                text = out.translate(words.PROCESSES_ON_SQLITE)
+                text = " ".join(map(out.translate, words.PROCESSES_ON_SQLITE))
                 out.each({"type": "node.warning", "code": "processes_on_sqlite", "detail": text})
             out.each({**start_json(start), "outage": outage_json, **({"agents": agents_json} if agents_json else {})})
             return
@@ -137,6 +140,23 @@ class PrintedWorkerReports(PrintedReports):
             print_labelled(out, words.OUTAGE, outage_sentence(out, start.zone, outage, summary))
         if self._options.restarts == 0:
             self._show_hints()
+        self._options.note_header()
+
+    async def _wait_for_header(self) -> None:
+        """Wait until the first process has printed its header, but not for one that has died before."""
+        reader = self._options.header_reader
+        if reader is None or self._options.restarts:
+            return
+        is_printed = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(reader, is_printed.set)
+        try:
+            async with asyncio.timeout(_HEADER_SECONDS):
+                await is_printed.wait()
+        except TimeoutError:
+            pass
+        finally:
+            loop.remove_reader(reader)
 
     @property
     def _shares_a_file(self) -> bool:

@@ -103,7 +103,7 @@ class GateRules(PlacementRules):
         writes = RunWrites(attached) if attached else None
 
         def call(side: Side) -> Coroutine[None, None, frozenset[str]]:
-            report = Settlement(run.id, side.token(claim), answer.outcome, now, now, verdict, writes)
+            report = Settlement(run.id, side.token(claim, run.id), answer.outcome, now, now, verdict, writes)
             return side.store.settle([report], side.record_settle(settle))
 
         self._call_both(call)

@@ -25,6 +25,9 @@ class MachineState(RuleBasedStateMachine):
     is_optimistic: ClassVar[bool] = False
     """Whether the store may decide on a copy that is out of date before it decides on what is stored."""
 
+    splits_claims: ClassVar[bool] = False
+    """Whether a claim of ordinary and other entries may be several transactions."""
+
     async def open_empty(self) -> FullStore:
         """Open a new, empty store."""
         raise NotImplementedError

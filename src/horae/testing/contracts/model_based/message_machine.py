@@ -176,7 +176,7 @@ class MessageMachine(RunRules):
     @rule(chosen=numbers, given=writes)
     def commit(self, chosen: int, given: RunWrites) -> None:
         ((run_id, claim),) = self._some_runs([chosen])
-        self._call_both(lambda side: side.store.commit_writes(run_id, side.token(claim), given))
+        self._call_both(lambda side: side.store.commit_writes(run_id, side.token(claim, run_id), given))
 
     @rule(chosen=numbers, given=writes, outcome=outcomes)
     def settle_with_writes(self, chosen: int, given: RunWrites, outcome: Outcome) -> None:
@@ -184,7 +184,7 @@ class MessageMachine(RunRules):
         now = self._now
 
         def call(side: Side) -> Coroutine[Any, Any, frozenset[str]]:
-            settlement = Settlement(run_id, side.token(claim), outcome, now, now, None, given)
+            settlement = Settlement(run_id, side.token(claim, run_id), outcome, now, now, None, given)
             return side.store.settle([settlement], side.record_settle(settle))
 
         self._call_both(call)

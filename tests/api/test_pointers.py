@@ -23,6 +23,7 @@ TASK: Final = {"name": "x", "say": "x", "zone": "UTC", "when": "every 1h"}
         ),
         ({"policies": {"gate": {"http": "https://a.test/{horae.x}"}}}, "unknown_placeholder", "/policies/gate/http"),
         ({"policies": {"lanes": ["a", "a"]}}, "bad_list", "/policies/lanes"),
+        ({"policies": {"lanes": [f"l{number}" for number in range(9)]}}, "too_many_task_lanes", "/policies/lanes"),
         ({"policies": {"notify": {"to": ["a", "a"]}}}, "bad_list", "/policies/notify/to"),
         ({"lane": "a:{user}"}, "bad_lane_placeholder", "/lane"),
         ({"lane": "a", "policies": {"lanes": ["b:{user}"]}}, "bad_lane_placeholder", "/policies/lanes"),

@@ -75,7 +75,7 @@ def test_check_of_a_failing_gate_says_what_it_said(cli: Cli) -> None:
     add_gated(cli, "broken")
     done = cli("run", "mail", "--gate-only")
     assert done.code == 9
-    assert "The gate gave no verdict. ValueError: no connection" in done.err
+    assert "The gate gave no verdict: ValueError: no connection" in done.err
     assert "门控没有给出结论" in cli("run", "mail", "--gate-only", "--lang", "zh").err
     assert cli("ls", "--json").json[0]["state"] == "active"
 

@@ -175,7 +175,7 @@ class Policies:
         if self.where != ():
             check_where(self.where)
         if self.lanes != ():
-            _check_list("lanes", self.lanes, MAX_TASK_LANES)
+            _check_lanes(self.lanes)
 
 
 DEFAULT_POLICIES: Final = Policies()
@@ -275,6 +275,12 @@ def gate_from_json(value: Mapping[str, Any] | None) -> Gate | None:
 
 def _notify_from(value: Mapping[str, Any] | None) -> Notify | None:
     return None if value is None else Notify(tuple(value["to"]), tuple(value["on"]), value.get("text", ""))
+
+
+def _check_lanes(lanes: object) -> None:
+    if isinstance(lanes, tuple) and len(lanes) > MAX_TASK_LANES:
+        raise refuse("too_many_task_lanes", most=MAX_TASK_LANES, found=len(lanes))
+    _check_list("lanes", lanes, MAX_TASK_LANES)
 
 
 def _check_list(name: str, value: object, most: int) -> None:

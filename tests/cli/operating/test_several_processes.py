@@ -96,6 +96,11 @@ def test_app_with_its_own_store_serves_the_api_in_the_first_process(deployment: 
     jobs = deployment.write("jobs.py", JOBS.format(store=deployment.url))
     up = deployment.up(str(jobs), "--processes", "2", "--port", "0", environment={"HORAE_STORE": ""})
     up.expect_all("2 of 2 is ready", "http://127.0.0.1:")
+    places = [number for number, line in enumerate(up.output) if "  ready in " in line or "2 of 2 is ready" in line]
+    assert "2 of 2" in up.output[places[-1]], "the header of the first process comes before the lines of the others"
+    first = next(number for number, line in enumerate(up.output) if line.startswith("  Process "))
+    assert "processes_on_sqlite" in up.output[first + 1]
+    assert max(len(line.rstrip()) for line in up.output[first : first + 2]) <= 80
     assert len(workers(up)) == len(live_nodes(deployment)) == 2
     deployment.add(name="look", when="now", function="look")
     up.expect("looked")

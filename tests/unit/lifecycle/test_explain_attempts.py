@@ -208,7 +208,12 @@ def test_run_that_the_quota_of_an_agent_skipped_names_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "words"), [("no new mail", (" Its words: no new mail", "原话：no new mail")), ("", ("", ""))]
+    ("note", "words"),
+    [
+        ("no new mail", (" Its words: no new mail.", "原话：no new mail。")),
+        ("No new mail.", (" Its words: No new mail.", "原话：No new mail.")),
+        ("", ("", "")),
+    ],
 )
 def test_target_that_skipped_its_run_is_quoted(note: str, words: tuple[str, str]) -> None:
     world = World().claim_at(hour(13))

@@ -241,7 +241,8 @@ def test_occurrences_wait_for_a_failing_gate_and_are_one_row(overlap: Any) -> No
     retry = steps.entry(EntryKind.RETRY)
     assert (retry.due, retry.forgiven) == (NOON + 52 * MINUTE, 1)
     why = explain(steps.facts, steps.rows, NOON, NOON + 51 * MINUTE)
-    assert "failed 1 times in a row" in why.english
+    assert "Its words: boom. It is tried again" in why.english
+    assert "failed 1 time in a row" in why.english
     assert "连续失败 1 次" in why.chinese
     # The node comes late: the next occurrence is due before the retry has started.
     steps.fire(EntryKind.NEXT, NOON + HOUR)

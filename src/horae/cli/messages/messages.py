@@ -186,6 +186,7 @@ LANE_TITLES: Final = Message("LANE|LIMIT|TAKEN|RATE|WAITING|OLDEST|IDLE", "通�
 LANE_USE: Final = Message("{used} of {limit} in use", "已用 {used} / {limit}")
 LANE_USE_UNLIMITED: Final = Message("{used} in use, no limit", "已用 {used} / 无上限")
 LANE_RATE: Final = Message("Rate", "速率")
+LANE_NEXT_START: Final = Message("next start at {at} at the earliest", "下一次启动最早在 {at}")
 LANE_RUNS: Final = Message("Runs", "运行")
 LANE_OTHERS: Final = Message("{number} more that are not listed", "另有 {number} 个未列出")
 LANE_QUEUE: Final = Message("Waits", "等待")

@@ -266,9 +266,9 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "gate_not_checked": RefusalEntry(
             AwaitedRunFailed,
-            "The gate gave no verdict. {error}",
+            "The gate gave no verdict: {problem}",
             "See what it printed: horae logs {id}",
-            "门控没有给出结论。{error_zh}",
+            "门控没有给出结论：{problem}",
             "查看它的输出：horae logs {id}",
         ),
         "wait_timed_out": RefusalEntry(

@@ -346,7 +346,9 @@ def _target_words(run: Run) -> tuple[str, str]:
         return run.error, note_in("zh", run.error)
     if run.reason not in _QUOTED or run.error is None:
         return "", ""
-    return f"Its words: {run.error}", f"原话：{run.error}"
+    words = run.error.rstrip()
+    ends = words.endswith((".", "!", "?", "…", "。", "！", "？"))
+    return f"Its words: {words}{'' if ends else '.'}", f"原话：{words}{'' if ends else '。'}"
 
 
 _QUOTED: Final = (Reason.SKIPPED_BY_TARGET, Reason.GATE_CLOSED, Reason.GATE_FAILED, Reason.GATE_CHECKED)

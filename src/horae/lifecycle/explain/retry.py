@@ -39,7 +39,7 @@ _HELD_BY_RETRY: Final = (
     "较早一次的第 {attempt} 次尝试等到 {at}，视为仍在进行",
 )
 _GATE_FAILING: Final = (
-    "Its gate has failed {failures} times in a row; after {most} the task is paused. Occurrences that pass meanwhile are skipped.",
+    "Its gate has failed {failures} {times} in a row; after {most} the task is paused. Occurrences that pass meanwhile are skipped.",
     "其门控已连续失败 {failures} 次；达到 {most} 次时任务会被暂停。期间到期的各次会被跳过。",
 )
 _HELD_BY_GATE: Final = (
@@ -50,8 +50,9 @@ _HELD_BY_GATE: Final = (
 
 def gate_retry_words(entry: Entry) -> tuple[str, str]:
     """Say how often the gate of a waiting retry has failed."""
-    numbers = {"failures": gate_failures(entry.input), "most": MAX_GATE_FAILURES}
-    return _GATE_FAILING[0].format(**numbers), _GATE_FAILING[1].format(**numbers)
+    failures = gate_failures(entry.input)
+    facts = {"failures": failures, "most": MAX_GATE_FAILURES, "times": "time" if failures == 1 else "times"}
+    return _GATE_FAILING[0].format(**facts), _GATE_FAILING[1].format(**facts)
 
 
 def failing_gate_words(facts: Facts, entry: Entry) -> tuple[str, str] | None:

@@ -66,8 +66,10 @@ def _show(out: Printer, detail: LaneDetail, zone: str) -> None:
     words = messages.LANE_USE_UNLIMITED if use.limit >= MAX_LANE_LIMIT else messages.LANE_USE
     out.line((StyledText(use.name, "bold"), "  ", out.translate(words, used=use.used, limit=use.limit)))
     if use.rate is not None:
-        start = "" if use.next_start is None else full_time(use.next_start, zone, out.language)
-        out.row(out.translate(messages.LANE_RATE), f"{use.rate}  {start}".rstrip())
+        out.row(out.translate(messages.LANE_RATE), str(use.rate))
+        if use.next_start is not None:
+            start = out.translate(messages.LANE_NEXT_START, at=full_time(use.next_start, zone, out.language))
+            out.row("", start)
     for number, held in enumerate(detail.runs):
         out.row(out.translate(messages.LANE_RUNS) if number == 0 else "", _run_line(out, held, zone))
     if detail.others:

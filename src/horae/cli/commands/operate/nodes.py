@@ -30,7 +30,7 @@ _DRAIN: Final = "drain"
 _POLL_SECONDS: Final = 0.2
 _SHOW: Final = "show"
 _MAX_NAMES: Final = 3
-_FITS: Final = (Fit(), Fit(wrap=8), Fit(5), Fit(3), Fit(2), Fit(), Fit(4), Fit(), Fit(7), Fit(6))
+_FITS: Final = (Fit(), Fit(wrap=8), Fit(6), Fit(4), Fit(2), Fit(), Fit(5), Fit(), Fit(3), Fit(7))
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
 
 

@@ -25,8 +25,8 @@ def show_gate_verdict(out: Printer, ended: Run, task: Task) -> None:
     elif isinstance(verdict, dict):
         _show_fields(out, verdict)
     if not isinstance(verdict, dict):
-        error, error_zh = (first_line(error_text(ended, language)) for language in ("en", "zh"))
-        raise refuse("gate_not_checked", id=ended.id, error=error, error_zh=error_zh)
+        english, chinese = (first_line(error_text(ended, language)) for language in ("en", "zh"))
+        raise refuse("gate_not_checked", id=ended.id, problem=(english, chinese))
 
 
 def _show_fields(out: Printer, verdict: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from horae.model.change import SettleDecision
+from horae.model.handled import CURSOR_KIND, HANDLED_KIND
 from horae.model.messages import (
     DEFAULT_QUOTA,
     Cursor,
@@ -84,6 +85,17 @@ class RemovesWithoutAGap(MemoryStore):
         return trimmed
 
 
+class ForgetsWhichRunMovedACursor(MemoryStore):
+    """The cursor moves with the run, and nothing says which run it was."""
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        stale = await super().settle(batch, decide)
+        for kind in (HANDLED_KIND, CURSOR_KIND):
+            for record in (await self.records(kind)).items:
+                await self.drop_record(kind, record.key, record.version)
+        return stale
+
+
 MESSAGES_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     MovesCursorsBeforeTheSettlement: (
         "test_a_stale_token_writes_nothing_of_a_settlement",
@@ -94,5 +106,6 @@ MESSAGES_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     MovesCursorsWithoutFence: ("test_a_run_that_was_taken_over_moves_no_cursor",),
     ForgetsSourceIds: ("test_a_repeated_append_returns_the_first_number", "test_concurrent_repetitions_append_once"),
     MovesCursorsByReading: ("test_reading_moves_no_cursor",),
+    ForgetsWhichRunMovedACursor: ("test_a_run_knows_the_messages_over_which_it_moved_cursors",),
     RemovesWithoutAGap: ("test_unread_messages_beyond_the_count_leave_a_gap",),
 }

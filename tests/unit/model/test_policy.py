@@ -19,6 +19,7 @@ from horae.model.policy import (
     MAX_CATCH_UP,
     MAX_DURATION,
     MAX_NOTIFIED,
+    MAX_TASK_LANES,
     MAX_TIMEOUT,
     MISSED_MODES,
     NOTICE_TEXT_CHARACTERS,
@@ -126,6 +127,8 @@ def test_defaults_of_once_tasks() -> None:
         (lambda: Policies(priority=-101), "bad_number"),
         (lambda: Policies(missed="latest"), "bad_policy"),  # type: ignore[arg-type]
         (lambda: Policies(retry=3), "bad_policy"),  # type: ignore[arg-type]
+        (lambda: Policies(lanes=tuple(f"l{number}" for number in range(MAX_TASK_LANES + 1))), "too_many_task_lanes"),
+        (lambda: Policies(lanes=["a"]), "bad_list"),  # type: ignore[arg-type]
         (lambda: Policies(notify="ops"), "bad_policy"),  # type: ignore[arg-type]
         (lambda: Policies(notify=Notify(("ops",)), notify_after=0), "notify_without_incident"),
         (lambda: Notify(()), "bad_list"),

@@ -8,7 +8,8 @@ Runs of two owners send, acknowledge and attach records; some of them are stale,
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from hypothesis.stateful import initialize, invariant, rule
 from ....lifecycle.plan import Draft, plan
 from ....lifecycle.settle import settle
 from ....model.change import Change
+from ....model.handled import CURSOR_KIND, HANDLED_KIND
 from ....model.ids import ENTROPY_BYTES, make_id
 from ....model.messages import (
     DEFAULT_QUOTA,
@@ -178,6 +180,21 @@ class MessageMachine(RunRules):
         ((run_id, claim),) = self._some_runs([chosen])
         self._call_both(lambda side: side.store.commit_writes(run_id, side.token(claim, run_id), given))
 
+    @rule(chosen=numbers, reader=readers, given=messages, last=st.integers(1, 3))
+    def handle(self, chosen: int, reader: str, given: list[NewMessage], last: int) -> None:
+        """A run reads its streams and moves the cursors: otherwise hardly any cursor would move."""
+        live = self._live_runs()
+        if not live:
+            return
+        run, now = live[chosen % len(live)], self._now
+        claim = next((number for run_id, number in self._claimed if run_id == run.id), 0)
+        self._call_both(lambda side: side.store.append_messages(run.owner, given))
+        names = sorted({message.stream for message in given})
+        for name in names:
+            self._call_both(partial(_register, owner=run.owner, stream=name, reader=reader, now=now))
+        moved = RunWrites(moves=tuple(CursorMove(name, reader, ((1, last),), now) for name in names))
+        self._call_both(lambda side: side.store.commit_writes(run.id, side.token(claim, run.id), moved))
+
     @rule(chosen=numbers, given=writes, outcome=outcomes)
     def settle_with_writes(self, chosen: int, given: RunWrites, outcome: Outcome) -> None:
         ((run_id, claim),) = self._some_runs([chosen])
@@ -205,6 +222,10 @@ class MessageMachine(RunRules):
         self._run(self._stores.call(_read_streams))
 
 
+def _register(side: Side, *, owner: str, stream: str, reader: str, now: datetime) -> Coroutine[Any, Any, Any]:
+    return side.store.register_reader(owner, stream, reader, 0, now)
+
+
 async def _read_streams(side: Side) -> dict[str, Any]:
     store = side.store
     assert await store.check() == ()
@@ -215,7 +236,10 @@ async def _read_streams(side: Side) -> dict[str, Any]:
         "usage": [await store.stream_usage(owner) for owner in OWNERS],
         "runs": (await store.runs(RunFilter(), limit=_PAGE)).items,
         "records": (await store.records("token", limit=_PAGE)).items,
-        "events": [each.event for each in events],
+        # A batch of settlements may be several transactions: the order of the events of one task is fixed, no other.
+        "events": sorted((each.event for each in events), key=lambda event: event.task_id),
+        "handled": (await store.records(HANDLED_KIND, limit=_PAGE)).items,
+        "moved cursors": (await store.records(CURSOR_KIND, limit=_PAGE)).items,
     }
 
 

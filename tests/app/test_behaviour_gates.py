@@ -113,7 +113,7 @@ def test_failing_gate_backs_off_and_its_stretch_is_one_row() -> None:
         task = time.run(world.app.get("work"))
         why = str(time.run(task.why()))
         assert "boom" in why
-        assert "failed 1 times in a row" in why
+        assert "failed 1 time in a row" in why
         time.travel("4h")
         runs = sorted(time.runs(task), key=lambda run: (run.planned, run.attempt))
         waits = [later.due - earlier.ended for earlier, later in pairwise(runs[:7]) if earlier.ended]

@@ -533,7 +533,7 @@ class ChainsContract(Contract):
     async def test_the_quota_of_an_owner_bounds_the_depth_further(self, store: FullStore) -> None:
         """Also of the links behind an edited task; the transaction that counts them also writes the link."""
         bench = await _bench(store)
-        bench.chain_limit = ChainLimit(2, "horae owner set ada --quota chain_depth=")
+        bench.chain_limit = ChainLimit(2, "chain_depth=")
         first = await bench.root()
         second = await bench.after("b", first)
         third = await bench.after("c", second)

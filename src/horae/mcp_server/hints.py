@@ -219,6 +219,12 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         ((SAME_CALL, {"when": _NEAREST}),),
     ),
+    "chain_over_quota": Hint(
+        Message(
+            "Let it run after a task nearer to the first one of the chain. To allow more, ask an admin to run: {command}",
+            "请让它在更靠近链首的任务之后运行。如需更多,请管理员运行:{command}",
+        )
+    ),
     "life_too_long": Hint(
         Message(
             'Give it an end, such as when "{example}". To lift the limit, ask the owner to run: {command}',

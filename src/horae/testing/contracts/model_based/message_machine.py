@@ -24,6 +24,7 @@ from ....model.messages import (
     DEFAULT_QUOTA,
     PAGE_MESSAGES,
     CursorMove,
+    Gap,
     KeepRules,
     MessagePage,
     NewMessage,
@@ -251,4 +252,12 @@ async def _read_stream(store: FullStore, stream: Stream) -> tuple[StreamState | 
     numbers_of_page = [message.number for message in page.messages]
     assert numbers_of_page == list(range(stream.first, stream.last + 1)), "numbers have no holes"
     assert all(cursor.number <= stream.last for cursor in state.cursors), "a cursor is beyond the end"
-    return state, page
+    return state._replace(gaps=_unpassed(state, state.gaps)), page._replace(gaps=_unpassed(state, page.gaps))
+
+
+def _unpassed(state: StreamState, gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+    """Leave out the gaps that every reader has passed: a store drops them when it next removes messages of the stream."""
+    if not state.cursors:
+        return gaps
+    passed = min(cursor.number for cursor in state.cursors)
+    return tuple(gap for gap in gaps if gap.last > passed)

@@ -91,8 +91,8 @@ HINTS: Final[dict[str, Hint]] = {
     ),
     "task_cancelled": Hint(
         Message(
-            "Make a new task with schedule_task; where this one has a key, choose another key.",
-            "请用 schedule_task 新建任务;若此任务有键,请换一个 key。",
+            "Bring it back with restore_task, within 30 days; or make a new task with schedule_task, with another key where this one has a key.",
+            "30 天内可用 restore_task 恢复它;或用 schedule_task 新建任务,若此任务有键,请换一个 key。",
         ),
     ),
     "task_over": Hint(

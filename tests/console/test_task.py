@@ -9,6 +9,7 @@ from playwright.async_api import expect
 from horae.model.accounts.principal import Principal
 from horae.model.gate import Gate
 from horae.model.inputs.run_input import RunInput, is_gate_check
+from horae.model.task import TaskState
 from horae.schedule.after import after
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY
@@ -79,6 +80,16 @@ async def test_task_is_run_paused_resumed_and_skipped_by_clicks(console: Console
     assert (await console.service.tasks.get(ADA, task.id)).status.pause == pause._replace(
         since=(await console.service.tasks.get(ADA, task.id)).status.pause.since  # type: ignore[union-attr]
     )
+
+
+async def test_cancel_is_undone_by_a_click(console: Console) -> None:
+    task = await add_task(console, "report")
+    await console.service.tasks.cancel(ADA, task.id)
+    page = await console.open(f"/tasks/{task.id}", scripts=False)
+    await page.get_by_role("button", name="Undo the cancel").click()
+    await expect(page.locator("#notice")).to_contain_text("report is there again")
+    assert (await console.service.tasks.get(ADA, task.id)).status.state is TaskState.ACTIVE
+    await expect(page.get_by_role("button", name="Undo the cancel")).to_have_count(0)
 
 
 async def test_deletion_needs_the_typed_name_without_scripts(console: Console) -> None:

@@ -262,7 +262,7 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     ),
     "cancel_task": ToolEntry(
         control_tools.cancel_task,
-        "End a task; its history stays. It cannot be resumed, but restore_task brings it back.",
+        "End a task; its history stays. restore_task brings it back.",
         _input_schema(("id",), id=ID),
         object_of(task=TASK),
         _changing("Cancel a task", again=True, destroys=True),
@@ -270,10 +270,10 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     ),
     "restore_task": ToolEntry(
         control_tools.restore_task,
-        "Undo the cancel of a task, within 30 days. What it missed meanwhile does not run.",
+        "Undo the cancel of a task, within 30 days.",
         _input_schema(("id",), id=ID),
-        object_of(task=TASK, **APPROVAL, **RECEIPT),
-        _changing("Restore a task", again=False),
+        object_of(task=TASK),
+        _changing("Restore a task", again=True),
         NANOCLAW_ID,
     ),
     "run_task_now": ToolEntry(

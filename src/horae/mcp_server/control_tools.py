@@ -118,8 +118,8 @@ async def restore_task(call: Call, arguments: Arguments) -> ToolResult:
     before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     facts = await call.service.tasks.undo_cancel(call.principal, before.task.id)
     receipt = await with_warnings(call, receipt_of(call, facts), facts)
-    data = {"task": task_json(facts, call.language), **approval_json(call, facts), **receipt.to_json(call)}
-    return ToolResult(data, receipt.render(call, RESTORED, name=shorten_line(facts.task.name), id=facts.task.id))
+    line = receipt.render(call, RESTORED, name=shorten_line(facts.task.name), id=facts.task.id)
+    return ToolResult({"task": task_json(facts, call.language)}, line)
 
 
 def _other_key(call: Call, facts: Facts) -> str:

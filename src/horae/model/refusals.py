@@ -464,9 +464,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "task_cancelled": RefusalEntry(
             Conflict,
             "The task is cancelled.",
-            "Undo the cancel within 30 days with 'horae undo', or make a new task, with another key where this one has a key.",
+            "Undo the cancel within 30 days with 'horae undo TASK', or make a new task, with another key where this one has a key.",
             "任务已取消。",
-            "30 天内可用“horae undo”撤销取消;或新建任务,若此任务有键,请换一个键。",
+            "30 天内可用“horae undo 任务”撤销取消;或新建任务,若此任务有键,请换一个键。",
         ),
         "not_cancelled": RefusalEntry(
             Conflict,

@@ -350,7 +350,9 @@ async def test_cancel_without_its_record_is_final(clock: VirtualClock) -> None:
         assert record.expires == clock.now() + CANCEL_RETENTION
         await harness.store.drop_record(record.kind, record.key, record.version)
         assert await code_of(harness.tasks.undo_cancel(ADA, task.id)) == "cancel_is_final"
-        follower = await harness.tasks.create(ADA, TaskRequest("dry", {"kind": "after", "links": [{"task": ended.id}]}, TARGET))
+        follower = await harness.tasks.create(
+            ADA, TaskRequest("dry", {"kind": "after", "links": [{"task": ended.id}]}, TARGET)
+        )
         await harness.tasks.cancel(ADA, follower.id)
         assert await code_of(harness.tasks.undo_cancel(ADA, follower.id)) == "cancel_is_final"
 

@@ -106,7 +106,12 @@ def _list_waiting(out: Printer) -> None:
         out.note(account_messages.NO_APPROVALS)
         return
     rows: list[list[Cell]] = [
-        [each.task.name, agent_of(each.task) or "", each.task.owner, describe_schedule(each.task.schedule, out.language)]
+        [
+            each.task.name,
+            agent_of(each.task) or "",
+            each.task.owner,
+            describe_schedule(each.task.schedule, out.language),
+        ]
         for each in page.items
     ]
     out.table(out.translate(account_messages.APPROVAL_TITLES).split("|"), rows, _WAITING_FITS)

@@ -86,7 +86,9 @@ def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters
 
 
 @click.command("undo", cls=Command)
-@click.argument("name", metavar="WHAT", help="The cancelled task, or the id of the operation: the command has printed it.")
+@click.argument(
+    "name", metavar="WHAT", help="The cancelled task, or the id of the operation: the command has printed it."
+)
 def undo(out: Printer, *, name: str) -> None:
     """Undo the cancel of a task, or a bulk pause, resume or cancel."""
     if name.startswith("opn_"):

@@ -262,6 +262,9 @@ def _receipts(value: Mapping[str, Any]) -> Iterator[DeliveryReceipt]:
 def _session_error(reply: ApiReply) -> Refusal | SessionEnded:
     error = table(reply.document, "error")
     code, details = number(error, "code"), _details(error)
+    if reply.status == 429 or code in _RATE:
+        # Before the status: beyond the limit of an app the Graph API answers 403.
+        return SessionEnded(details or f"status {reply.status}", reply.retry_after(_RATE_DELAY))
     if reply.status in {401, 403} or code in _CREDENTIALS or code in _PERMISSIONS:
         return refuse("channel_credentials", service=SERVICE, problem=details)
     if reply.status == 404 or code in {33, 100}:

@@ -159,6 +159,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "get"): lambda harness, ask: harness.runs.get(BOB, ask),
     (Runs, "usage"): lambda harness, ask: harness.runs.usage(BOB, ask),
+    (Runs, "handled"): lambda harness, ask: harness.runs.handled(BOB, ask),
     (Runs, "idle"): lambda harness, ask: harness.runs.idle(BOB, ask),
     (Runs, "chain"): lambda harness, ask: harness.runs.chain(BOB, ask),
     (Runs, "lines"): lambda harness, ask: harness.runs.lines(BOB, ask),

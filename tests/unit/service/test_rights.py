@@ -186,6 +186,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "usage"): _runs(Scope.READ, lambda runs, who, run: runs.usage(who, run)),
+    (Runs, "handled"): _runs(Scope.READ, lambda runs, who, run: runs.handled(who, run)),
     (Runs, "idle"): _runs(Scope.READ, lambda runs, who, run: runs.idle(who, run)),
     (Runs, "chain"): _runs(Scope.READ, lambda runs, who, run: runs.chain(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),

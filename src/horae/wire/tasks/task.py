@@ -176,10 +176,12 @@ def _counters_json(status: TaskStatus) -> dict[str, Any]:
 
 def next_due(facts: Facts) -> datetime | None:
     """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
-    dues = [
-        entry.due for entry in facts.entries if entry.state is not EntryState.ASLEEP and entry.kind not in CONTROL_KINDS
-    ]
-    return min(dues, default=None)
+    soonest: datetime | None = None
+    for entry in facts.entries:
+        is_run = entry.state is not EntryState.ASLEEP and entry.kind not in CONTROL_KINDS
+        if is_run and (soonest is None or entry.due < soonest):
+            soonest = entry.due
+    return soonest
 
 
 def waiting_for(facts: Facts, now: datetime | None = None) -> str | None:
@@ -190,12 +192,15 @@ def waiting_for(facts: Facts, now: datetime | None = None) -> str | None:
     """
     if facts.block_reason is not None and facts.status.state is TaskState.ACTIVE:
         return f"{OWNER_BLOCKED}:{facts.block_reason.value}"
+    is_held = False
     for entry in facts.entries:
+        lane = entry.lane
         if entry.state is EntryState.PARKED:
-            return f"{'node' if is_route(entry.lane) else 'lane'}:{entry.lane}"
-        if now is not None and entry.due <= now and is_queue(entry.lane):
-            return f"node:{entry.lane}"
-    return "run" if any(entry.state is EntryState.HELD for entry in facts.entries) else None
+            return f"{'node' if is_route(lane) else 'lane'}:{lane}"
+        if lane is not None and now is not None and entry.due <= now and is_queue(lane):
+            return f"node:{lane}"
+        is_held = is_held or entry.state is EntryState.HELD
+    return "run" if is_held else None
 
 
 def read_task(value: object, *, exported: bool = False) -> TaskRequest:

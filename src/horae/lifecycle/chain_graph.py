@@ -11,7 +11,6 @@ from ..model.refusals import refuse
 from ..model.task import Task
 from ..schedule import After
 
-
 _NO_LINKS: Final[frozenset[str]] = frozenset()
 
 

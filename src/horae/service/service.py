@@ -416,6 +416,8 @@ class Service:
 
     async def _warn_finished(self, principal: Principal, predecessors: Sequence[str]) -> tuple[Advisory, ...]:
         """Return a warning for the first of these tasks that does not run by itself any more."""
+        if not predecessors:
+            return ()
         reader = principal._replace(scopes=principal.scopes | {Scope.READ})
         for name in predecessors:
             try:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from ...choices import Language
+from ...json_encoder import SPACED, make_encoder
 from ...model.agents.agent_task import owner_of_prompt
 from ...model.change import Facts
 from ...model.entry import CONTROL_KINDS, EntryState
@@ -56,10 +57,10 @@ READ_ONLY_FIELDS: Final = (
     "missed_24h",
 )
 """Fields that only Horae sets; ignored when an exported task is read back."""
+_NEW_FIELDS: Final = dict.fromkeys((*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, AGENT, *SHORT_TARGETS))
+_EXPORTED_FIELDS: Final = _NEW_FIELDS | dict.fromkeys(READ_ONLY_FIELDS)
 _MAX_CACHED_CHARACTERS: Final = 2_048
-_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Built once: `json.dumps` with options builds a new encoder for every text."""
-"""Entry kinds that lead to no run."""
+_encode: Final = make_encoder(SPACED, allow_nan=False)
 NO_NAMES: Final[Mapping[str, str]] = {}
 
 
@@ -205,8 +206,7 @@ def waiting_for(facts: Facts, now: datetime | None = None) -> str | None:
 
 def read_task(value: object, *, exported: bool = False) -> TaskRequest:
     """Decode a task request. `exported`: fields that only Horae sets are ignored instead of refused."""
-    allowed = (*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, AGENT, *SHORT_TARGETS, *(READ_ONLY_FIELDS if exported else ()))
-    fields = read_prompt(read_after(check_fields("task", value, allowed)))
+    fields = read_prompt(read_after(check_fields("task", value, _EXPORTED_FIELDS if exported else _NEW_FIELDS)))
     for name in ("name", "when"):
         if fields.get(name) is None:
             raise refuse("missing_field", name=name)

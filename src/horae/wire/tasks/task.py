@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...choices import Language
 from ...json_encoder import SPACED, make_encoder
@@ -123,7 +123,7 @@ def live_json(
     """Encode the fields that change from run to run, as of `now`."""
     task = facts.task
     return {
-        **status_json(*status_key(facts, now)),
+        **status_json(facts, now),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
         "missed_24h": missed,
     }
@@ -132,31 +132,16 @@ def live_json(
 OWNER_BLOCKED: Final = "owner"
 
 
-class StatusKey(NamedTuple):
-    """Everything that the status fields depend on: equal values render to equal JSON, so this is a cache key."""
-
-    status: TaskStatus
-    upcoming: datetime | None
-    zone: str | None
-    running: int
-    waiting: str | None
-
-
-def status_key(facts: Facts, now: datetime | None = None) -> StatusKey:
-    waits = waiting_for(facts, now)
-    return StatusKey(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waits)
-
-
-def status_json(
-    status: TaskStatus, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
-) -> dict[str, Any]:
+def status_json(facts: Facts, now: datetime | None = None) -> dict[str, Any]:
+    """Encode the state of the task, without its newest run."""
+    upcoming = next_due(facts)
     return {
-        "state": status.state.value,
+        "state": facts.status.state.value,
         "next": utc(upcoming),
-        "next_local": local(upcoming, zone),
-        **_counters_json(status),
-        "running": running,
-        "waiting_for": waiting,
+        "next_local": local(upcoming, facts.task.schedule.zone),
+        **_counters_json(facts.status),
+        "running": len(facts.live),
+        "waiting_for": waiting_for(facts, now),
     }
 
 

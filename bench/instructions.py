@@ -127,21 +127,26 @@ def _count(checkout: Checkout, program: str, stores: Stores, number: int, *, bes
         checkout.run("-c", _ADD, url, "1", folder=Path(folder))
         if beside:
             prepare(checkout, Path(folder), url)
-        valgrind = [
-            "valgrind",
-            "--tool=cachegrind",
-            "--cache-sim=no",
-            "--cachegrind-out-file=/dev/null",
-            "--fair-sched=yes",
-        ]
-        done = subprocess.run(
-            [*valgrind, checkout.python, "-P", "-c", program, url, str(number)],
-            cwd=folder,
-            env={**quiet_environment(), "PYTHONHASHSEED": "0"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        return count_instructions(checkout, program, url, str(number), folder=Path(folder))
+
+
+def count_instructions(checkout: Checkout, program: str, *arguments: str, folder: Path) -> int:
+    """Return the instructions of a program in the interpreter of a checkout."""
+    valgrind = [
+        "valgrind",
+        "--tool=cachegrind",
+        "--cache-sim=no",
+        "--cachegrind-out-file=/dev/null",
+        "--fair-sched=yes",
+    ]
+    done = subprocess.run(
+        [*valgrind, checkout.python, "-P", "-c", program, *arguments],
+        cwd=folder,
+        env={**quiet_environment(), "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = _COUNTED.search(done.stderr)
     assert found is not None, done.stderr
     return int(found[1].replace(",", ""))

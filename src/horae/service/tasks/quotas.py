@@ -114,7 +114,11 @@ def definition_bytes(task: Task) -> int:
         "" if task.policies.gate is None else task.policies.gate.spec,
     )
     labels = (text for label in task.labels for text in label)
-    return sum(len(text.encode(errors="replace")) for text in chain(texts, labels))
+    return sum(map(_byte_length, chain(texts, labels)))
+
+
+def _byte_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def check_schedule(principal: Principal, schedule: Schedule, now: datetime, counted: int = 0) -> None:

@@ -138,7 +138,7 @@ class OwnerMover:
             raise refuse("owner_move_past", owner=self._owner, store=self._to.name)
         arriving = await self._read_target()
         if arriving is not None:
-            await self._target.clear()
+            await self._target.clear(self._from.store)
             await self._records.drop_held()
             await self._drop(self._to.store, arriving)
         await self._source.release(begun)

@@ -80,6 +80,9 @@ class OwnerTarget:
         stream = state.stream
         if await self._store.stream(stream.owner, stream.name) == state:
             return
+        await self._copy_stream(source, state)
+
+    async def _copy_stream(self, source: FullStore, state: StreamState) -> None:
         await self._store.import_page(Part.STREAMS, [state])
         async for messages in read_messages(source, state):
             await self._store.import_page(Part.MESSAGES, messages)
@@ -142,15 +145,17 @@ class OwnerTarget:
             waiting = [facts.task.id for facts in tasks if _is_waiting(facts)]
             await for_each_task(waiting, lambda task_id: self._store.change(task_id, None, release))
 
-    async def clear(self) -> None:
-        """Remove the copy, when the move is given up."""
+    async def clear(self, source: FullStore) -> None:
+        """Remove the copy, when the move is given up. A stream that was copied in part is completed before."""
         async for tasks in read_tasks(self._store, self._owner):
             unlinked = [Facts(_unlinked(facts.task), facts.status) for facts in tasks]
             await self._store.import_page(Part.TASKS, unlinked)
             for facts in unlinked:
                 await self._store.change(facts.task.id, None, lambda _: Change(deleted=True))
-        async for state in read_streams(self._store, self._owner):
-            await self._store.delete_stream(state.stream.owner, state.stream.name)
+        async for state in read_streams(source, self._owner):
+            if await self._store.stream(state.stream.owner, state.stream.name) is not None:
+                await self._copy_stream(source, state)
+                await self._store.delete_stream(state.stream.owner, state.stream.name)
 
 
 def definition_fingerprint(facts: Facts) -> int:

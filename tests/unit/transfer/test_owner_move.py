@@ -16,24 +16,22 @@ from horae.ports.full_store import FullStore
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts.owner_moves import MOVE_KIND, MovePhase, OwnerMove, OwnerMoves
 from horae.stores.memory import MemoryStore
-from horae.testing.decisions import always
-from horae.testing.factories import NOON, a_new_task, a_task
-from horae.transfer.owner import OwnerMoveStep, owner_move, source
-from tests.unit.transfer.owner_moves import (
+from horae.testing.contracts.stores.writes.owner_contents import (
     CLOCK,
     KEYS,
     OTHER,
     OWNER,
-    Power,
-    PowerFailure,
     end_runs,
     fill_source,
     fill_target,
     mover,
-    powered,
     read_owner,
     start_run,
 )
+from horae.testing.decisions import always
+from horae.testing.factories import NOON, a_new_task, a_task
+from horae.transfer.owner import OwnerMoveStep, owner_move, source
+from tests.unit.transfer.power import Power, PowerFailure, powered
 
 
 @pytest.fixture(autouse=True)

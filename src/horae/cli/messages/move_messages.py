@@ -46,7 +46,9 @@ OWNER_STEPS: Final[dict[str, Message]] = {
     "stopping": Message("stopping: nothing of {owner} starts, live runs end", "停止:{owner} 不再启动,等待运行结束"),
     "copying": Message("copying {owner}", "正在复制 {owner}"),
     "comparing": Message("comparing {owner}", "正在比对 {owner}"),
-    "switching": Message("switching: {owner} belongs to the new place from now on", "切换:{owner} 从现在起属于新的部署"),
+    "switching": Message(
+        "switching: {owner} belongs to the new place from now on", "切换:{owner} 从现在起属于新的部署"
+    ),
     "clearing": Message("clearing: {owner} is removed from the old place", "清理:从旧的部署移除 {owner}"),
     "starting": Message("starting {owner} in the new place", "正在新的部署中启动 {owner}"),
     "done": Message("done", "完成"),

@@ -38,7 +38,7 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 @click.option("--to-key-file", metavar="FILE", help="With --owner: the key file of the new place, if it is another.")
 @click.option("--abort", is_flag=True, help="With --owner: give up the move that has begun.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-def move_store(  # noqa: PLR0913 - the options of the command, each by its name
+def move_store(
     out: Printer,
     *,
     source: str,

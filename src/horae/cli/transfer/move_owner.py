@@ -44,7 +44,7 @@ async def _move(
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from ...runtime.service_factory import cipher_for_store  # noqa: PLC0415
     from ...runtime.stores import make_wakeup  # noqa: PLC0415
-    from ...transfer.owner import Deployment, OwnerMover, OwnerMoveResult  # noqa: PLC0415
+    from ...transfer.owner import Deployment, OwnerMover  # noqa: PLC0415
 
     named_key = from_settings.value("key_file")
     sides = ((from_settings, named_key), (to_settings, request.key_file or named_key))

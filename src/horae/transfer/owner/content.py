@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -62,32 +62,36 @@ def as_stored(facts: Facts) -> Facts:
 
 async def read_part(store: FullStore, owner: str, part: Part, now: datetime) -> AsyncIterator[Sequence[TransferItem]]:
     """Yield the pages of one part of an owner."""
-    match part:
-        case Part.TASKS:
-            async for tasks in read_tasks(store, owner):
-                yield tasks
-        case Part.CHAINS:
-            async for tasks in read_tasks(store, owner):
-                for facts in tasks:
-                    yield await read_chain_rows(store, facts)
-        case Part.RUNS:
-            async for runs in read_runs(store, owner):
-                yield runs
-        case Part.LINES:
-            async for runs in read_runs(store, owner):
-                async for lines in read_lines(store, runs):
-                    yield lines
-        case Part.STREAMS:
-            yield [state async for state in read_streams(store, owner)]
-        case Part.MESSAGES:
-            async for state in read_streams(store, owner):
-                async for messages in read_messages(store, state):
-                    yield messages
-        case Part.COUNTERS:
-            yield await read_counters(store, owner, now)
-        case _:
-            async for items, _ in read_pages(store, part):
-                yield [item for item in items if _is_limit_of(owner, item)]
+    if part is Part.COUNTERS:
+        yield await read_counters(store, owner, now)
+    elif part in _READERS:
+        async for page in _READERS[part](store, owner):
+            yield page
+    else:
+        async for items, _ in read_pages(store, part):
+            yield [item for item in items if _is_limit_of(owner, item)]
+
+
+async def _read_all_chain_rows(store: FullStore, owner: str) -> AsyncIterator[Sequence[TransferItem]]:
+    async for tasks in read_tasks(store, owner):
+        for facts in tasks:
+            yield await read_chain_rows(store, facts)
+
+
+async def _read_all_lines(store: FullStore, owner: str) -> AsyncIterator[Sequence[TransferItem]]:
+    async for runs in read_runs(store, owner):
+        async for lines in read_lines(store, runs):
+            yield lines
+
+
+async def _read_all_streams(store: FullStore, owner: str) -> AsyncIterator[Sequence[TransferItem]]:
+    yield [state async for state in read_streams(store, owner)]
+
+
+async def _read_all_messages(store: FullStore, owner: str) -> AsyncIterator[Sequence[TransferItem]]:
+    async for state in read_streams(store, owner):
+        async for messages in read_messages(store, state):
+            yield messages
 
 
 async def read_runs(store: FullStore, owner: str) -> AsyncIterator[tuple[Run, ...]]:
@@ -171,3 +175,14 @@ def _is_limit_of(owner: str, item: Any) -> bool:
             return name in (owner, owner_lane(owner)) or name.startswith(owner_lane_prefix(owner))
         case _:
             return False
+
+
+_READERS: Final[dict[Part, Callable[[FullStore, str], AsyncIterator[Sequence[TransferItem]]]]] = {
+    Part.TASKS: read_tasks,
+    Part.CHAINS: _read_all_chain_rows,
+    Part.RUNS: read_runs,
+    Part.LINES: _read_all_lines,
+    Part.STREAMS: _read_all_streams,
+    Part.MESSAGES: _read_all_messages,
+}
+"""Readers of the parts that a store lists by owner; of the others the owner's rows are picked from all."""

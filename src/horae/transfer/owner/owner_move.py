@@ -25,9 +25,9 @@ from ...service.accounts.owner_moves import (
     MOVE_CACHE_SECONDS,
     MOVE_KIND,
     MOVED_KIND,
+    MovePhase,
     OwnerMove,
     OwnerMoves,
-    MovePhase,
 )
 from ..digest import PartDigest
 from ..refusals import refuse
@@ -164,6 +164,7 @@ class OwnerMover:
 
     async def _copy(self) -> dict[Part, PartDigest]:
         """Copy and compare; what has changed in between is copied again."""
+        differing: Part | None = None
         for _ in range(_TRIES):
             self._on_step(OwnerMoveStep.COPYING)
             await self._records.copy()

@@ -87,12 +87,13 @@ class OwnerSource:
     async def release(self, move: OwnerMove) -> None:
         """Let the owner go on here, when the move is given up."""
         now = self._clock.now()
+
+        def release(facts: Facts) -> Change:
+            return release_task(facts, move.since, now) if is_held(facts) else NOTHING
+
         async for tasks in read_tasks(self._store, self._owner):
             await for_each_task(
-                [facts.task.id for facts in tasks],
-                lambda task_id: self._store.change(
-                    task_id, None, lambda facts: release_task(facts, move.since, now) if is_held(facts) else NOTHING
-                ),
+                [facts.task.id for facts in tasks], lambda task_id: self._store.change(task_id, None, release)
             )
 
     # --- clear ---------------------------------------------------------------------------------------------------------

@@ -1,31 +1,33 @@
-"""Deployments for moves of one owner: a filled source, a target with another owner, and a store that fails at one write."""
+"""Contents for moves of one owner: everything that an owner can have, beside other owners in both deployments."""
 
 from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from horae.clock import SystemClock
-from horae.encryption import Cipher
-from horae.encryption.cipher import Key
-from horae.model.accounts.account import Owner, owner_record
-from horae.model.accounts.principal import LOCAL, Role
-from horae.model.change import Change, Facts
-from horae.model.entry import EntryState
-from horae.model.events.webhook import Webhook, webhook_record
-from horae.model.lanes.lane import owner_lane
-from horae.model.messages import NewMessage
-from horae.model.run import RunState
-from horae.model.task import Pause, PauseCause, TaskState, TaskStatus
-from horae.ports.full_store import FullStore
-from horae.ports.journal import Line
-from horae.ports.records import Record, RecordWrite
-from horae.ports.store import RunFilter, TaskFilter
-from horae.schedule import After, Link
-from horae.service.accounts.secrets import SecretVault
-from horae.testing.decisions import always
-from horae.testing.factories import (
+from .....clock import SystemClock
+from .....encryption import Cipher
+from .....encryption.cipher import Key
+from .....model.accounts.account import Owner, owner_record
+from .....model.accounts.principal import LOCAL, Role
+from .....model.change import Change, Facts
+from .....model.entry import EntryState
+from .....model.events.webhook import Webhook, webhook_record
+from .....model.lanes.lane import owner_lane
+from .....model.messages import NewMessage
+from .....model.run import RunState
+from .....model.task import Pause, PauseCause, TaskState, TaskStatus
+from .....ports.full_store import FullStore
+from .....ports.journal import Line
+from .....ports.records import Record, RecordWrite
+from .....ports.store import RunFilter, TaskFilter
+from .....schedule import After, Link
+from .....service.accounts.secrets import SecretVault
+from .....transfer.owner import Deployment, OwnerMover
+from .....transfer.owner.owner_move import StepCallback
+from ....decisions import always
+from ....factories import (
     DAY,
     HOUR,
     MINUTE,
@@ -37,65 +39,15 @@ from horae.testing.factories import (
     an_entry,
     an_event,
 )
-from horae.transfer.owner import Deployment, OwnerMover
-from horae.transfer.owner.owner_move import StepCallback
 
 OWNER: Final = "ada"
 OTHER: Final = "bob"
 CLOCK: Final = SystemClock()
-WRITES: Final = frozenset(
-    {"add", "change", "import_page", "put_record", "drop_record", "write_records", "delete_stream", "set_lane"}
-)
-
-
-class PowerFailure(Exception):  # noqa: N818 - it is planned
-    """Power failed."""
-
-
-class Power:
-    """Counts the writes of both stores; fails at the so-manieth one, before it is done or after."""
-
-    def __init__(self) -> None:
-        self.writes = 0
-        self.fails_at = -1
-        self.after = False
-
-    async def write(self, work: Any, *arguments: Any, **options: Any) -> Any:
-        self.writes += 1
-        fails = self.writes == self.fails_at
-        if fails and not self.after:
-            raise PowerFailure
-        result = await work(*arguments, **options)
-        if fails:
-            raise PowerFailure
-        return result
-
-
-class PoweredStore:
-    def __init__(self, store: FullStore, power: Power) -> None:
-        self._store = store
-        self._power = power
-
-    def __getattr__(self, name: str) -> Any:
-        work = getattr(self._store, name)
-        if name not in WRITES:
-            return work
-
-        async def write(*arguments: Any, **options: Any) -> Any:
-            return await self._power.write(work, *arguments, **options)
-
-        return write
-
-
-def powered(store: FullStore, power: Power) -> FullStore:
-    return cast(FullStore, PoweredStore(store, power))
 
 
 async def fill_source(store: FullStore, cipher: Cipher) -> None:
     """Give ada one of everything, all of it idle, and bob a task that goes on."""
-    await store.write_records(
-        [_write(owner_record(Owner(name, Role.MEMBER, NOON))) for name in (OWNER, OTHER)]
-    )
+    await store.write_records([_write(owner_record(Owner(name, Role.MEMBER, NOON))) for name in (OWNER, OTHER)])
     hook = webhook_record(Webhook("whk_1", OWNER, "https://example.com", NOON, since=3))
     due = Record("delivery.due", "whk_1/dlv_1", OWNER, "{}", expires=NOON + DAY)
     token = Record("token", "tok_1", OWNER, json.dumps({"note": "漢字"}))

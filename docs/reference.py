@@ -70,9 +70,9 @@ PAUSE_CAUSES: Final = {
     PauseCause.ORPHANED: "The code that declared it no longer does.",
     PauseCause.OWNER_REVOKED: "The last token of its agent was revoked.",
     PauseCause.QUOTA: "A quota was lowered, and the task exceeds it; the note names the quota.",
-    PauseCause.OWNER_MOVING: "Its owner moves to another deployment, where the task goes on.",
     PauseCause.PREDECESSOR_DELETED: "A task that it runs after was deleted; the note names it.",
     PauseCause.GATE_FAILED: "Its gate failed eight times in a row; the note has its last words.",
+    PauseCause.OWNER_MOVING: "Its owner moves to another deployment, where the task goes on.",
 }
 EVENTS: Final = {
     EventKind.TASK_CREATED: "A task was made.",

@@ -79,7 +79,9 @@ def deployments(
         servers.append((server, url))
         return url
 
-    north, south = (Testbed(tmp_path, make_url(kind, name)) for kind, name in zip(request.param, ("north", "south")))
+    north, south = (
+        Testbed(tmp_path, make_url(kind, name)) for kind, name in zip(request.param, ("north", "south"), strict=True)
+    )
     made = Deployments(north, south)
     try:
         yield made
@@ -91,10 +93,10 @@ def deployments(
 
 
 def test_killed_at_every_step(deployments: Deployments) -> None:
-    first, south = from_now(1), deployments.south
-    due = {owner: _add(deployments, owner, Series(first, EVERY, TIMES)) for owner in OWNERS}
     for workers in deployments.workers:
         workers.ready()
+    first, south = from_now(1), deployments.south
+    due = {owner: _add(deployments, owner, Series(first, EVERY, TIMES)) for owner in OWNERS}
     wait_until(lambda: deployments.effects(due["ada"]) >= 3, TIMEOUT, "runs of ada at the source")
     before = {owner: deployments.effects(due[owner]) for owner in OWNERS}
     for step in OWNER_STEPS.values():

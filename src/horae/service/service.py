@@ -121,7 +121,7 @@ class Service:
         self.owner_moves = OwnerMoves(store, clock)
         self.store = make_fenced_store(store, self.owner_moves)
         self.zone = zone
-        self.secrets = secrets
+        self.secrets = secrets.with_records(self.store)
         self._clock = clock
         self._check = check
         self._notify = on_write
@@ -243,6 +243,7 @@ class Service:
             self.store, self._clock, self.audit, member_quotas=self._member_quotas, on_write=self._on_write
         )
         accounts.on_quotas = self._apply_quotas
+        accounts.check_writes = self.owner_moves.check_owner
         return accounts
 
     @cached_property

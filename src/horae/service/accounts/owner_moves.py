@@ -97,6 +97,10 @@ class OwnerMoves:
         for owner in owners:
             refuse_moving(moves, owner)
 
+    async def check_owner(self, owner: str) -> None:
+        """Refuse a write for this owner if it moves, or has moved."""
+        await self.check_writes((owner,))
+
     async def check_access(self, owner: str) -> None:
         """Refuse every request of an owner that lives elsewhere."""
         under_way = await self.under_way()

@@ -6,12 +6,16 @@ from datetime import timedelta
 
 import pytest
 
+from horae.lifecycle.chain import OccurrenceEnd, follow_link
 from horae.lifecycle.control.owner_move import hold_task, is_held, release_task
+from horae.model.chain_row import ChainState
 from horae.model.change import Change, Facts, facts_after
 from horae.model.entry import EntryKind, EntryState
 from horae.model.events.event import EventKind
+from horae.model.origin import Origin, RootOccurrence
+from horae.model.run import RunState
 from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, TaskState, TaskStatus
-from horae.schedule import Now
+from horae.schedule import After, Link, Now
 from horae.testing.factories import HOUR, MINUTE, NOON, a_run, a_task, an_entry, an_extra_entry
 
 
@@ -96,3 +100,16 @@ def test_ended_task_keeps_its_state_and_its_requested_run() -> None:
     assert released(held(facts)) == facts
     assert hold_task(Facts(task, over), NOON) is None
     assert release_task(Facts(task, over), NOON, NOON) == Change()
+
+
+def test_chained_occurrence_of_a_held_task_waits_for_its_release() -> None:
+    task = a_task(schedule=After((Link("tsk_a"),)))
+    asleep = held(Facts(task, NEW_TASK_STATUS))
+    root = RootOccurrence("tsk_a", Origin.SCHEDULED, NOON)
+    end = OccurrenceEnd("tsk_a", (task.id,), root, RunState.SUCCEEDED, "run_1", NOON)
+    change = follow_link(asleep, None, end, ("tsk_a",), None).change
+    assert [entry.state for entry in change.put] == [EntryState.ASLEEP]
+    assert [row.state for row in change.chain_rows] == [ChainState.FIRED]
+    assert change.new_runs == ()
+    woken = released(facts_after(asleep, change))
+    assert [entry.state for entry in woken.entries] == [EntryState.TIMED]

@@ -80,6 +80,10 @@ class OwnerMoves:
         self._clock = clock
         self._cache: dict[str, _Cached] = {}
 
+    def forget(self) -> None:
+        """Read the moves again at the next use."""
+        self._cache.clear()
+
     async def under_way(self) -> dict[str, OwnerMove]:
         """Return the moves that are under way here, by owner."""
         return await self._load(MOVE_KIND, MOVE_CACHE_SECONDS)

@@ -30,7 +30,7 @@ from horae.testing.contracts.stores.writes.owner_contents import (
 )
 from horae.testing.decisions import always
 from horae.testing.factories import NOON, a_new_task, a_task
-from horae.transfer.owner import OwnerMoveStep, owner_move, source
+from horae.transfer.owner import OwnerMoveStep, content, owner_move, records, source, target
 from tests.unit.transfer.power import Power, PowerFailure, powered
 
 
@@ -68,7 +68,8 @@ async def runs_here(store: FullStore) -> bool:
     return any(can_start(facts) for page in pages for facts in page.items)
 
 
-async def test_everything_of_the_owner_moves_and_nothing_else() -> None:
+async def move_and_compare() -> None:
+    """Move the owner, and compare everything that it has, and what others have, in both deployments."""
     north, south = await two_stores()
     before, others = await read_owner(north, KEYS[0]), await read_owner(north, KEYS[0], OTHER)
     foreign = await read_owner(south, KEYS[1], "cyd")
@@ -83,6 +84,10 @@ async def test_everything_of_the_owner_moves_and_nothing_else() -> None:
     assert {name: found for name, found in left.items() if found and name not in ("lanes", "records")} == {}
     assert {kind for kind, *_ in left["records"]} == {"owner", "token"}
     assert await north.check() == await south.check() == ()
+
+
+async def test_everything_of_the_owner_moves_and_nothing_else() -> None:
+    await move_and_compare()
 
 
 async def test_webhook_begins_after_what_happened_elsewhere() -> None:
@@ -101,8 +106,8 @@ async def test_event_numbers_of_the_owner_go_on() -> None:
     assert await south.owner_event_counts([OWNER], await south.last_event()) == before
 
 
-@pytest.mark.parametrize("after", [False, True])
-async def test_move_that_fails_at_any_write_is_resumed(after: bool) -> None:  # noqa: FBT001
+async def interrupt_at_every_write(*, after: bool) -> None:
+    """Let each write fail once, resume, and compare."""
     north, south = await two_stores()
     power = Power()
     await mover(powered(north, power), powered(south, power)).move()
@@ -119,6 +124,34 @@ async def test_move_that_fails_at_any_write_is_resumed(after: bool) -> None:  # 
         assert not (await north.tasks(TaskFilter(OWNER))).items
         assert await states_of(south, OWNER) == {"active": 2, "paused": 1}
         assert await north.check() == await south.check() == ()
+
+
+async def check_all() -> None:
+    await move_and_compare()
+    await interrupt_at_every_write(after=True)
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_move_that_fails_at_any_write_is_resumed(after: bool) -> None:  # noqa: FBT001
+    await interrupt_at_every_write(after=after)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "defect"),
+    [
+        pytest.param(source, "hold_task", lambda _facts, _now: None, id="nothing is held"),
+        pytest.param(target, "release_task", lambda _facts, _since, _now: Change(), id="nothing is released"),
+        pytest.param(records, "_KEPT_KINDS", frozenset({"owner", "token", "webhook"}), id="a webhook stays"),
+        pytest.param(content, "names_of", lambda owner: (owner,), id="system tasks stay"),
+        pytest.param(target, "_unlinked", lambda task: task, id="links are made again"),
+    ],
+)
+async def test_planted_defect_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, defect: object
+) -> None:
+    monkeypatch.setattr(module, name, defect)
+    with pytest.raises((AssertionError, Refusal)):
+        await check_all()
 
 
 async def test_move_that_fails_at_any_write_can_be_given_up_before_the_switch() -> None:

@@ -143,7 +143,6 @@ async def test_move_that_fails_at_any_write_is_resumed(after: bool) -> None:  # 
         pytest.param(target, "release_task", lambda _facts, _since, _now: Change(), id="nothing is released"),
         pytest.param(records, "_KEPT_KINDS", frozenset({"owner", "token", "webhook"}), id="a webhook stays"),
         pytest.param(content, "names_of", lambda owner: (owner,), id="system tasks stay"),
-        pytest.param(target, "_unlinked", lambda task: task, id="links are made again"),
     ],
 )
 async def test_planted_defect_is_noticed(

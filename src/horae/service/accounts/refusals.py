@@ -392,9 +392,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "owner_moving": RefusalEntry(
             Conflict,
             "The owner '{owner}' is moving to {place}: nothing is written for it here meanwhile.",
-            "Try again there soon. Whoever moves it can give up with: horae move FROM_URL TO_URL --owner {owner} --abort",
+            "Try again there soon: its tokens will be valid there. If the move is given up, it goes on here.",
             "所有者“{owner}”正在迁移到 {place}:期间在这里不为其写入任何内容。",
-            "请稍后在那里重试。迁移者可以放弃迁移：horae move 来源 目标 --owner {owner} --abort",
+            "请稍后在那里重试:其令牌届时在那里有效。如果放弃迁移,则在这里继续。",
         ),
         "owner_arriving": RefusalEntry(
             Conflict,

@@ -9,7 +9,21 @@ import pytest
 
 from tests.api.api_server import serve_api
 
-_VALUES: Final = (None, True, 0, -1.5, 10**30, "", "\x00", "\ud800", [], [[]], [None], {}, {"a": {"b": []}})
+_VALUES: Final[tuple[Any, ...]] = (
+    None,
+    True,
+    0,
+    -1.5,
+    10**30,
+    "",
+    "\x00",
+    "\ud800",
+    [],
+    [[]],
+    [None],
+    {},
+    {"a": {"b": []}},
+)
 _METHODS: Final = ("put", "post", "patch")
 
 

@@ -39,7 +39,7 @@ from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import load_agent_record
 from .agents import Agents
 from .audit import Audit
-from .owners import Accounts, new_local_owner
+from .owners import Accounts, ignore_owner, new_local_owner
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
@@ -87,6 +87,8 @@ class Tokens:
         self._cache: dict[bytes, _CachedToken] = {}
         self.on_agent_revoked: Callable[[Principal, str, str], Awaitable[object]] = _nothing_to_stop
         """Called with an owner and an agent whose last token was revoked, to pause its tasks."""
+        self.check_access: Callable[[str], Awaitable[object]] = ignore_owner
+        """Called with the owner of each valid token; refuses one that lives in another deployment."""
         # A changed role or quota counts at once in this process, and within `CACHED_SECONDS` in others.
         accounts.on_change = agents.on_change = self._cache.clear
 
@@ -99,6 +101,7 @@ class Tokens:
         # It may expire while it is cached.
         if found is None or not found[0].is_valid(self._clock.now()):
             raise refuse("bad_token")
+        await self.check_access(found[1].name)
         principal = principals.get(via)
         if principal is None:
             principal = principals[via] = principal_of(*found, via)

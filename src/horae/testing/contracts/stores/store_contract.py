@@ -32,6 +32,7 @@ from .writes.atomicity import AtomicityContract
 from .writes.attached_records import AttachedRecordsContract
 from .writes.maintenance import MaintenanceContract
 from .writes.messages import MessagesContract
+from .writes.owner_transfer import OwnerTransferContract
 from .writes.precision import PrecisionContract
 from .writes.retention import RetentionContract
 from .writes.shared_transactions import ConnectionCheckContract
@@ -75,6 +76,7 @@ class StoreContract(
     SystemTasksContract,
     MaintenanceContract,
     MessagesContract,
+    OwnerTransferContract,
     TransferContract,
     ConnectionCheckContract,
 ):

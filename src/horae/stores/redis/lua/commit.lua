@@ -10,7 +10,9 @@
 --   PLAN queue member score message work seconds: writes a plan of the documented layout, or removes it (no message). Without
 --   score it is not in the queue. The message '=' and empty work stay as they are; seconds: after these all is removed.
 -- A condition may be PLAN queue member: its answer is the score and the digest of the message, with a space between. Or TOKEN
--- tokens: its answer is the epoch and the counter of the last fencing token, with a space between; none after a failover.
+-- tokens: its answer is the epoch and the counter of the last fencing token, with a space between; none after a failover. Or
+-- AGENDA timed now: its answer is the number of due entries; none if a claim would have to look further than at these.
+-- A question may be UPCOMING timed since until count: its answer is `until`, members, and the documents of their tasks.
 -- Returns {commit, first event number, answers of the questions…}, or {0, keys that differ…} with nothing written.
 local guards, conditions, documents, events, commands, questions = unpack(cjson.decode(ARGV[1]))
 local tag = KEYS[6]
@@ -32,6 +34,13 @@ local function answer_of(words)
     local replication = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or ''
     local known = redis.call('HMGET', words[2], 'replid', 'epoch', 'counter')
     return known[1] == replication and known[2] .. ' ' .. known[3]
+  end
+  if words[1] == 'AGENDA' then
+    local others = redis.call('EXISTS', tag .. 'ready', tag .. 'reserved', tag .. 'prioritised')
+    if others > 0 or redis.call('ZCOUNT', tag .. 'wakeups', '-inf', words[3]) > 0 then
+      return false
+    end
+    return redis.call('ZCOUNT', words[2], '-inf', words[3])
   end
   if words[1] ~= 'PLAN' then
     return redis.call(unpack(words))
@@ -150,8 +159,18 @@ for _, words in ipairs(commands) do
   end
 end
 
+local function upcoming(words)
+  local _, timed, since, last, count = unpack(words)
+  local members = redis.call('ZRANGEBYSCORE', timed, since, last, 'LIMIT', 0, count)
+  local tasks = {}
+  for place, member in ipairs(members) do
+    tasks[place] = tag .. 'task:' .. string.match(member, '%z[^%z]*%z([^%z]*)%z')
+  end
+  return {last, members, #tasks > 0 and redis.call('MGET', unpack(tasks)) or {}}
+end
+
 local answers = {commit, event + 1}
 for _, words in ipairs(questions) do
-  answers[#answers + 1] = redis.call(unpack(words))
+  answers[#answers + 1] = words[1] == 'UPCOMING' and upcoming(words) or redis.call(unpack(words))
 end
 return answers

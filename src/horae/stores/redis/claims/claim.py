@@ -20,7 +20,7 @@ from ....ports.store import Claim, Claimed, LinkObserver
 from ...chains import ignore_links
 from ...claim_rules import check_entry_moved
 from ..layout.document_cache import DocumentCache
-from ..layout.documents import TaskDocument, decode_task_document
+from ..layout.documents import decode_task_document, state_line_at
 from ..layout.keys import EntryName, entry_member, parse_entry_member
 from ..layout.lane_documents import decode_limits
 from ..transactions.runner import RedisTransactions
@@ -277,9 +277,7 @@ class Claimer:
         limits = decode_limits(await transaction.read_one(keys.limits))
         unit = UnitOfWork(transaction, limits, request.now)
         for name in taken.names:
-            document = await self._document(transaction, name.task_id)
-            if document is not None:
-                unit.take(document)
+            await self._take_document(unit, name.task_id)
         await unit.load_lanes()
         await unit.follow_plans()
         round_ = _Round(request, taken.token)
@@ -321,15 +319,16 @@ class Claimer:
                     round_.returned.append(member)
         return True
 
-    async def _document(self, transaction: Transaction, task_id: str) -> TaskDocument | None:
+    async def _take_document(self, unit: UnitOfWork, task_id: str) -> None:
+        transaction = unit.transaction
         key = transaction.keys.task(task_id)
         text = await transaction.read_one(key)
         if text is None:
-            return None
+            return
         cached = self._cache.get(task_id)
-        if cached is not None and cached.version == transaction.version_of(key):
-            return cached.document
-        return decode_task_document(text)
+        is_cached = cached is not None and cached.version == transaction.version_of(key)
+        document = cached.document if cached is not None and is_cached else decode_task_document(text)
+        unit.take(document, state_line_at(text))
 
 
 class _Round:

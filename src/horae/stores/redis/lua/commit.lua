@@ -1,7 +1,7 @@
 -- Commit: writes documents, events and index commands, if every document that was read still has its version.
 -- KEYS: commits, last_event, events, owner_events (prefix), reserved, tag.
--- ARGV: JSON array of guards (key, version), conditions (expected answer, command), documents (key, text; empty: delete),
--- events (owner, event), commands, and questions, which are commands too. The version of an absent document is empty.
+-- ARGV: JSON array of guards (key, version), conditions (expected answer, command), documents (key, text; empty: delete), tails
+-- (key, place in the document and text, written over what is there; what is behind it stays), events (owner, event), commands, and questions, which are commands too. The version of an absent document is empty.
 -- These commands are of this script:
 --   PRUNE set member key: removes a member from a sorted set of names if the key that it stands for is gone.
 --   RAISE key number: raises a counter to a number.
@@ -14,7 +14,7 @@
 -- AGENDA timed now: its answer is the number of due entries; none if a claim would have to look further than at these.
 -- A question may be UPCOMING timed since until count: its answer is `until`, members, and the documents of their tasks.
 -- Returns {commit, first event number, answers of the questions…}, or {0, keys that differ…} with nothing written.
-local guards, conditions, documents, events, commands, questions = unpack(cjson.decode(ARGV[1]))
+local guards, conditions, documents, tails, events, commands, questions = unpack(cjson.decode(ARGV[1]))
 local tag = KEYS[6]
 
 local changed = {0}
@@ -67,6 +67,11 @@ for _, document in ipairs(documents) do
   else
     redis.call('SET', document[1], version .. document[2])
   end
+end
+
+for _, tail in ipairs(tails) do
+  redis.call('SETRANGE', tail[1], 0, version)
+  redis.call('SETRANGE', tail[1], tail[2][1], tail[2][2])
 end
 
 local event = 0

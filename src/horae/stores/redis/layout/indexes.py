@@ -272,13 +272,21 @@ class IndexChanges:
             self.replace(old, join_members(new, *(members_of_run(keys, run) for run in ended.values())))
             return
         if _listing_of(before.status) != _listing_of(after.status):
-            self.replace(*(Members(dict(_scores_of_status(keys, each))) for each in (before, after)))
+            self._replace_status(before, after)
         if before.entries is not after.entries:
             self._replace_entries(after.number, before.entries, after.entries)
         if before.live is not after.live or ended:
             runs = {run.id: run for run in after.live}
             runs.update(ended)
             self._replace_runs(before.live, runs)
+
+    def _replace_status(self, before: TaskDocument, after: TaskDocument) -> None:
+        old = dict(_scores_of_status(self._keys, before))
+        if old:
+            self.replace(Members(old), Members(dict(_scores_of_status(self._keys, after))))
+            return
+        for (key, member), score in _scores_of_status(self._keys, after):
+            self._added[key] += (score, member)
 
     def _replace_entries(self, number: int, before: tuple[Entry, ...], after: tuple[Entry, ...]) -> None:
         kept = set(map(id, before)) & set(map(id, after)) if before and after else ()

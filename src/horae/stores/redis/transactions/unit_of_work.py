@@ -69,8 +69,10 @@ class KnownTask:
 
     def find_run(self, run_id: str) -> Run | None:
         """Return a live run."""
-        document = self.after
-        return None if document is None else next((run for run in document.live if run.id == run_id), None)
+        for run in () if self.after is None else self.after.live:
+            if run.id == run_id:
+                return run
+        return None
 
 
 class UnitOfWork:

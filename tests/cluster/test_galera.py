@@ -11,6 +11,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import StoreUnavailable
+from horae.stores.mysql import connection_factory
 from horae.stores.mysql.address import Address
 from horae.stores.mysql.connection_factory import MySQLConnectionFactory
 from horae.stores.mysql.errors import code_of, is_retryable, translate_error
@@ -101,8 +102,12 @@ def has_new_view(member: GaleraMember) -> bool:
     return member.status("cluster_size") == "2" and member.status("cluster_status") == "Primary"
 
 
-async def test_transaction_of_the_old_writer_fails_and_its_next_one_is_refused(cluster: GaleraCluster) -> None:
+async def test_transaction_of_the_old_writer_fails_and_its_next_one_is_refused(
+    cluster: GaleraCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A takeover while the old writer is a member, as when only the clients cannot reach it."""
+    monkeypatch.setattr(connection_factory, "HOST_CONNECT_SECONDS", PATIENCE)
+    cluster.wait_complete()
     url = cluster.new_database()
     store = MySQLStore(url)
     await store.open()
@@ -120,6 +125,8 @@ async def test_transaction_of_the_old_writer_fails_and_its_next_one_is_refused(c
         assert code_of(failed.value) in (1213, 1205, 1180, 1047)
         assert is_retryable(failed.value)
         await old.rollback()
+        # A certification conflict is reported as soon as the takeover is ordered; the refusal needs it to be applied too.
+        cluster.members[old.server].wait_applied()
         await old.begin()
         with pytest.raises(Exception, match="another member") as refused:
             await old.query("take_event_numbers", 1)

@@ -10,12 +10,12 @@ from tests.faults.client import call_app, from_now
 from tests.faults.ledger import read_links
 from tests.faults.oracle import Series
 from tests.faults.processes import Workers
+from tests.faults.scenario import TIMEOUT
 from tests.faults.testbed import Testbed, wait_until
-from tests.faults.worker_config import LEASE, Point
+from tests.faults.worker_config import Point
 
 CHAT: Final = "chat:1"
 COUNT: Final = 5
-BACK_SECONDS: Final = LEASE + 10
 
 
 async def send_messages(app: Horae) -> str:
@@ -44,10 +44,12 @@ def kill_around_the_settlement(testbed: Testbed, workers: Workers, point: Point)
     assert call_app(testbed, position) == (COUNT if handled else 0)
     assert len(call_app(testbed, answers)) == (COUNT if handled else 0), "answers and cursor commit together"
     workers.ready()
-    wait_until(lambda: call_app(testbed, position) == COUNT, BACK_SECONDS, "the cursor at the end")
+    wait_until(lambda: call_app(testbed, position) == COUNT, TIMEOUT, "the cursor at the end")
     assert call_app(testbed, answers) == [f"re: {number}" for number in range(1, COUNT + 1)]
     lines = read_links(testbed.links(task))
-    times = Counter(line.root for line in lines)
-    assert times == dict.fromkeys(map(str, range(1, COUNT + 1)), 1 if handled else 2)
-    # A run whose end was not recorded is repeated, with the same key: one occurrence handles each message.
+    # A run whose end was not recorded is repeated. On a busy machine a repetition may lose its lease, and is repeated too.
+    runs = len({line.run for line in lines})
+    assert runs == 1 if handled else runs > 1
+    assert Counter(line.root for line in lines) == dict.fromkeys(map(str, range(1, COUNT + 1)), runs)
+    # All of them have the same key: one occurrence handles each message.
     assert len({line.key for line in lines}) == 1

@@ -62,6 +62,15 @@ class GaleraMember(MariaDBServer):
     def is_synced(self) -> bool:
         return self.status("local_state_comment") == "Synced" and self.status("cluster_status") == "Primary"
 
+    @property
+    def known_members(self) -> int:
+        """How many members the table of the cluster has on this one; it follows a new view later than the status."""
+        return int(self.ask("SELECT COUNT(*) FROM mysql.wsrep_cluster_members"))
+
+    def wait_applied(self) -> None:
+        """Wait until this member has applied all that the cluster has committed."""
+        self.ask("SET SESSION wsrep_sync_wait = 1; SELECT 1")
+
     def cut_off(self) -> None:
         """Let the member lose its connections to the others, and refuse new ones; clients still reach it."""
         self.ask("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
@@ -129,3 +138,13 @@ class GaleraCluster:
         while not member.is_synced:
             assert clock.steady() < deadline, f"a member does not join:\n{member.log()[-4_000:]}"
             clock.sleep(_LOOK_SECONDS)
+
+    def wait_complete(self) -> None:
+        """Wait until every member is synced, and knows all others."""
+        clock = SystemClock()
+        deadline = clock.steady() + PATIENCE
+        for member in self.members:
+            self.wait_synced(member)
+            while member.known_members < MEMBERS:
+                assert clock.steady() < deadline, f"a member does not know all others:\n{member.log()[-4_000:]}"
+                clock.sleep(_LOOK_SECONDS)

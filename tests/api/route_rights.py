@@ -77,6 +77,7 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/tasks/{task_id}/skip": Row("run", "task"),
     "POST /v1/tasks/{task_id}/backfill": Row("run", "task", {"from": "2026-01-01", "to": "2026-01-02"}),
     "POST /v1/tasks/{task_id}/cancel": Row("write", "task"),
+    "POST /v1/tasks/{task_id}/restore": Row("write", "task"),
     "POST /v1/tasks/{task_id}/approve": Row("write", "task", {"digest": "0" * 64}, agents=False),
     "POST /v1/tasks/{task_id}/reject": Row("write", "task", {}, agents=False),
     "GET /v1/tasks/{task_id}/chain": Row("read", "task"),

@@ -29,7 +29,8 @@ async def test_fields_are_checked_and_null_removes_the_quiet_hours() -> None:
     async with serve_api() as api:
         await api.put("/v1/destinations/ops", {"url": "json://host/", "quiet": "22:00-07:00"})
         assert (await api.put("/v1/destinations/ops", {"zone": "Mars"})).status == 422
-        for body in ({"quiet": "late"}, {"language": "fr"}, {"reminders": 1}, {"unknown": 1}):
+        wrong_types: tuple[dict[str, Any], ...] = ({"zone": True}, {"zone": []}, {"quiet": 5}, {"reminders": 1})
+        for body in (*wrong_types, {"quiet": "late"}, {"language": "fr"}, {"unknown": 1}):
             refused = await api.put("/v1/destinations/ops", body)
             assert refused.status == 422, body
             (field,) = body

@@ -218,6 +218,9 @@ async def test_actions_return_the_changed_task() -> None:
         assert {entry["kind"] for entry in agenda["entries"]} >= {"next"}
         assert (await api.post(f"{path}/cancel")).json["state"] == "cancelled"
         assert (await api.post(f"{path}/resume")).code == "task_cancelled"
+        assert (await api.post(f"{path}/restore?dry_run=true")).json["state"] == "active"
+        assert (await api.post(f"{path}/restore")).json["state"] == "active"
+        assert (await api.post(f"{path}/restore")).code == "not_cancelled"
         assert (await api.delete(path)).status == 204
         assert (await api.get(path)).status == 404
         assert (await api.delete(path)).status == 404

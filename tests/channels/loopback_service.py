@@ -16,6 +16,8 @@ class LoopbackService:
         self._port = ReservedPort()
         self._runner: web.AppRunner | None = None
         self.calls: list[str] = []
+        self.first_answers: list[web.Response] = []
+        """Answers to the next requests, before anything is checked."""
 
     @property
     def url(self) -> str:
@@ -45,5 +47,7 @@ class LoopbackService:
     @web.middleware
     async def _record(self, request: web.Request, handler: Any) -> web.StreamResponse:
         self.calls.append(f"{request.method} {request.path}")
+        if self.first_answers:
+            return self.first_answers.pop(0)
         response: web.StreamResponse = await handler(request)
         return response

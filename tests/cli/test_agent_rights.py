@@ -40,6 +40,19 @@ def test_function_of_an_agent_waits_for_approval_unless_the_operator_allows_it(c
     assert cli("show", "report", "--json").json["task"]["state"] == "active"
 
 
+def test_tasks_that_wait_for_approval_are_listed(cli: Cli) -> None:
+    assert "No task waits for approval." in cli("approve").err
+    report = import_task(cli, "report", function="report")
+    listed = cli("approve")
+    assert listed.out.splitlines()[0].split() == ["NAME", "AGENT", "OWNER", "WHEN"]
+    assert listed.out.splitlines()[1].split()[:2] == ["report", "helper"]
+    assert "horae approve NAME" in listed.err
+    assert cli("approve", "--quiet").out.split() == [report["id"]]
+    assert [each["id"] for each in cli("approve", "--json").json] == [report["id"]]
+    cli("approve", "report", "--yes")
+    assert cli("approve", "--json").json == []
+
+
 def test_approving_again_says_that_it_is_approved_and_asks_nothing(cli: Cli) -> None:
     import_task(cli, "report", function="report")
     assert "may run as it is" in cli("approve", "report", "--yes").out

@@ -133,7 +133,27 @@ def test_skip_can_be_undone(cli: Cli) -> None:
     assert cli("skip", "tick", "0", "--json").json["skips_left"] == 0
 
 
-def test_cancel_is_final(cli: Cli) -> None:
+def test_cancel_is_undone_by_the_printed_command(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    cli("pause", "tick", "--reason", "moving")
+    cancelled = cli("cancel", "tick")
+    (printed,) = (line for line in cancelled.err.splitlines() if "horae undo tsk_" in line)
+    restored = cli(*shlex.split(printed.partition("horae ")[2]))
+    assert restored.out == "✓ tick is there again, as it was before the cancel\n"
+    assert cli("show", "tick", "--json").json["task"]["pause"]["note"] == "moving"
+    assert cli("undo", "tick", "--json").problem["code"] == "not_cancelled"
+    cli("cancel", "tick")
+    assert cli("undo", "tick", "--json").json["state"] == "paused"
+
+
+def test_bulk_cancel_is_undone(cli: Cli) -> None:
+    add_tasks(cli, 3)
+    operation = cli("cancel", "--all", "--json").json["undo"]
+    assert cli("undo", operation).out == "✓ undo: 3 of 3 tasks\n"
+    assert [each["state"] for each in cli("ls", "--json").json] == ["active"] * 3
+
+
+def test_cancelled_task_is_not_paused(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert "its history stays" in cli("cancel", "tick").out
     done = cli("pause", "tick", "--json")

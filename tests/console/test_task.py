@@ -9,7 +9,11 @@ from playwright.async_api import expect
 from horae.model.accounts.principal import Principal
 from horae.model.gate import Gate
 from horae.model.inputs.run_input import RunInput, is_gate_check
+from horae.model.task import TaskState
+from horae.ports.store import TaskFilter
 from horae.schedule.after import after
+from horae.service.tasks.operations.actions import ActionArguments, make_action
+from horae.service.tasks.operations.operations import OperationRequest
 from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY
 from tests.console.accessibility import violations_of
@@ -79,6 +83,29 @@ async def test_task_is_run_paused_resumed_and_skipped_by_clicks(console: Console
     assert (await console.service.tasks.get(ADA, task.id)).status.pause == pause._replace(
         since=(await console.service.tasks.get(ADA, task.id)).status.pause.since  # type: ignore[union-attr]
     )
+
+
+async def test_cancel_is_undone_by_a_click(console: Console) -> None:
+    task = await add_task(console, "report")
+    await console.service.tasks.cancel(ADA, task.id)
+    page = await console.open(f"/tasks/{task.id}", scripts=False)
+    await page.get_by_role("button", name="Undo the cancel").click()
+    await expect(page.locator("#notice")).to_contain_text("report is there again")
+    assert (await console.service.tasks.get(ADA, task.id)).status.state is TaskState.ACTIVE
+    await expect(page.get_by_role("button", name="Undo the cancel")).to_have_count(0)
+
+
+async def test_bulk_cancel_is_undone_on_the_page_of_its_operation(console: Console) -> None:
+    tasks = [await add_task(console, f"report {number}") for number in range(3)]
+    operations, now = console.service.operations, console.api.app.context.clock.now()
+    log = operations.new_log(ADA, "cancel")
+    action = make_action(ADA, console.service.tasks, "cancel", ActionArguments("UTC"), now, log)
+    report = await operations.act(ADA, OperationRequest("cancel", {}, {}), TaskFilter(), action, log=log)
+    page = await console.open(f"/operations/{report.undo}", scripts=False)
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Cancel tasks")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.locator("#notice")).to_contain_text("3 tasks are as before")
+    assert [await state_of(console, task) for task in tasks] == [TaskState.ACTIVE] * 3
 
 
 async def test_deletion_needs_the_typed_name_without_scripts(console: Console) -> None:

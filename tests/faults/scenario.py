@@ -23,7 +23,7 @@ Successor: TypeAlias = Literal["restart", "peer", "stranger"]
 """Node that continues after a kill: the same one restarted, a peer on the machine, or one that sees only the lease."""
 
 SUCCESSORS: Final[tuple[Successor, ...]] = ("restart", "peer", "stranger")
-TIMEOUT: Final = 30.0
+TIMEOUT: Final = 90.0
 """Longest wait, in seconds, for events that are not measured."""
 
 

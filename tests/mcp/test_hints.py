@@ -78,6 +78,7 @@ NO_TOOL = {
     "operation_going": "operations",
     "operation_over": "operations",
     "already_undone": "operations",
+    "undo_expired": "operations",
     "changed_since": "operations",
     "restarted_since": "operations",
     "bad_token": "tokens",
@@ -233,6 +234,7 @@ REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("schedule_task", {"when": "每小时", "do": "喝水", "name": "水"}, "life_too_long"),
     ("pause_task", {"id": "over"}, "task_over"),
     ("run_task_now", {"id": "busy"}, "already_running"),
+    ("restore_task", {"id": "remaining"}, "not_cancelled"),
     ("run_task_now", {"id": "remaining", "gate_only": True}, "no_gate"),
     ("list_tasks", {"cursor": "zzz"}, "bad_page"),
     ("list_runs", {"cursor": "zzz", "limit": 5}, "bad_page"),
@@ -265,6 +267,7 @@ async def test_each_suggested_call_is_accepted_as_written(tool: str, arguments: 
 
 
 NOT_A_TOOL = {
+    "cancel_is_final": "its only suggestion is to look at the task",
     "run_over": "no tool cancels a run",
     "task_paused": "no tool retries a run",
     "nothing_to_retry": "no tool retries a run",

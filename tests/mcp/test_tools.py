@@ -188,6 +188,10 @@ async def test_task_is_paused_resumed_and_cancelled() -> None:
         ended = await tools("cancel_task", id="walk")
         assert ended["task"]["state"] == "cancelled"
         assert await tools.refused("resume_task", id="walk") == "task_cancelled"
+        restored = await tools("restore_task", id="walk")
+        assert restored["task"]["state"] == "active"
+        assert await tools.refused("restore_task", id="walk") == "not_cancelled"
+        await tools("cancel_task", id="walk")
         seen = await tools("get_task", id="walk")
         assert seen["next_runs"] == []
         assert [each["code"] for each in seen["warnings"]] == ["not_active"]

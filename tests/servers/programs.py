@@ -22,8 +22,13 @@ class ProgramMissing(RuntimeError):  # noqa: N818 - a condition of the machine, 
 
 
 def program(name: str, *, package: str) -> str:
-    """Return the path of a program of this Debian package."""
-    found = _found(name) or _installed(name, package)
+    """Return the path of a program of this Debian package.
+
+    Beside an installation by another test process it waits: the program is unpacked before its account is made.
+    """
+    with _installation_lock():
+        found = _found(name)
+    found = found or _installed(name, package)
     if found is None:
         raise ProgramMissing(
             f"the tests need the program {name} (Debian has it in the package {package}): install it, "
@@ -34,7 +39,9 @@ def program(name: str, *, package: str) -> str:
 
 def package_file(path: Path, *, package: str) -> Path:
     """Return a file of this Debian package that is outside of the folders for programs."""
-    if not path.exists():
+    with _installation_lock():
+        is_there = path.exists()
+    if not is_there:
         _install_unless(path.exists, package)
     if not path.exists():
         raise ProgramMissing(f"the tests need {path} (Debian has it in the package {package}): install it")
@@ -68,12 +75,18 @@ def _installed(name: str, package: str) -> str | None:
 def _install_unless(is_there: Callable[[], bool], package: str) -> None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
-    with (Path(tempfile.gettempdir()) / "horae-tests-apt.lock").open("w") as lock:
-        # Several test processes may need it at once: the first installs it.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    # Several test processes may need it at once: the first installs it.
+    with _installation_lock():
         if not is_there():
             with _no_services():
                 _install(package)
+
+
+@contextmanager
+def _installation_lock() -> Iterator[None]:
+    with (Path(tempfile.gettempdir()) / f"horae-tests-{os.geteuid()}-apt.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _install(package: str) -> None:

@@ -85,8 +85,8 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "undo": CommandEntry(
                 "commands.tasks.control:undo",
                 Message(
-                    "Undo a bulk pause or resume: each task gets the pause that it had before.",
-                    "撤销批量暂停或恢复:每个任务恢复原来的暂停状态。",
+                    "Undo the cancel of a task, or a bulk pause, resume or cancel.",
+                    "撤销任务的取消,或批量暂停、恢复、取消。",
                 ),
             ),
             "skip": CommandEntry(
@@ -95,7 +95,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "edit": CommandEntry("commands.tasks.edit:edit", Message("Change a task.", "修改任务。")),
             "cancel": CommandEntry(
                 "commands.tasks.control:cancel",
-                Message("End a task for good; its history stays.", "取消任务,保留历史。"),
+                Message("Cancel a task; its history stays.", "取消任务,保留历史。"),
             ),
             "rm": CommandEntry(
                 "commands.tasks.control:remove", Message("Remove a task and its history.", "删除任务及其历史。")
@@ -225,8 +225,8 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "approve": CommandEntry(
                 "commands.access.approve:approve",
                 Message(
-                    "Approve a task that an agent made, so that it runs.",
-                    "批准智能体创建并等待人员确认的任务。",
+                    "Approve a task that an agent made, so that it runs; without a task, list those that wait.",
+                    "批准智能体创建并等待人员确认的任务;不写任务则列出等待的任务。",
                 ),
             ),
             "reject": CommandEntry(

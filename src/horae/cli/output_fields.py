@@ -288,6 +288,8 @@ def _schemas(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Usually one; several for a stream of different lines."""
     if command in ("run", "pause", "resume", "cancel", "rm") and options["task"] is None:
         return ("bulk",)
+    if command == "undo" and not options["name"].startswith("opn_"):
+        return ("task",)
     if command == "run" and options["follow"]:
         return ("line", "run")
     if command == "run" and options["wait"]:

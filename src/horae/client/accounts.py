@@ -203,6 +203,16 @@ class RemoteApprovals:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 20) -> Page[Facts]:
+        """Return tasks that wait for approval. The list of the server has their reviews, so each task is read by its id."""
+        del principal
+        ids = await fetch_page(self._connection, "/v1/approvals", lambda each: str(each["task_id"]), (), after, limit)
+        return Page(tuple([await self._get(task_id) for task_id in ids.items]), ids.after)
+
+    async def _get(self, task_id: str) -> Facts:
+        response = await self._connection.get(f"/v1/tasks/{path_segment(task_id)}", [("include", "agenda")])
+        return await decode_response(self._connection, read_facts, response)
+
     async def approve(self, principal: Principal, task_id: str, digest: str) -> Facts:
         del principal
         path, query = f"/v1/tasks/{path_segment(task_id)}/approve", [("include", "agenda")]

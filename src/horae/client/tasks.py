@@ -178,6 +178,10 @@ class RemoteTasks:
         del principal
         return await self._act(task_id, "cancel")
 
+    async def undo_cancel(self, principal: Principal, task_id: str) -> Facts:
+        del principal
+        return await self._act(task_id, "restore")
+
     async def skip_next(self, principal: Principal, task_id: str, number: int = 1) -> Facts:
         del principal
         return await self._act(task_id, "skip", {"number": number})

@@ -86,6 +86,11 @@ def format_count(number: int, *, is_more: bool = False) -> str:
     return f"{text}+" if is_more or number >= MAX_COUNTED else text
 
 
+def format_limit(number: int) -> str:
+    """Return a limit in full, with thin spaces: unlike a count it has no bound."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
 def format_share(share: float | None) -> str:
     """Return a share in percent; never rounded up to 100 % where something is missing."""
     if share is None:

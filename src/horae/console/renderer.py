@@ -77,7 +77,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"share": formats.format_share, "number": formats.format_count, "utc": formats.machine_time}
+    environment.filters |= {
+        "share": formats.format_share,
+        "number": formats.format_count,
+        "limit": formats.format_limit,
+        "utc": formats.machine_time,
+    }
     return environment
 
 

@@ -262,10 +262,18 @@ TOOLS: Final[Mapping[str, ToolEntry]] = {
     ),
     "cancel_task": ToolEntry(
         control_tools.cancel_task,
-        "End a task for good; its history stays. It cannot be resumed.",
+        "End a task; its history stays. restore_task brings it back.",
         _input_schema(("id",), id=ID),
         object_of(task=TASK),
         _changing("Cancel a task", again=True, destroys=True),
+        NANOCLAW_ID,
+    ),
+    "restore_task": ToolEntry(
+        control_tools.restore_task,
+        "Undo the cancel of a task, within 30 days.",
+        _input_schema(("id",), id=ID),
+        object_of(task=TASK),
+        _changing("Restore a task", again=True),
         NANOCLAW_ID,
     ),
     "run_task_now": ToolEntry(

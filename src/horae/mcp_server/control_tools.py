@@ -1,4 +1,4 @@
-"""MCP tools that pause, resume, cancel and run tasks."""
+"""MCP tools that pause, resume, cancel, restore and run tasks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..errors import NotFound
+from ..lifecycle.control.restore import can_restore
 from ..model.change import Facts
 from ..model.pauses import pause_note
 from ..model.run import Run
@@ -20,10 +21,12 @@ from .call import Arguments, Call, ToolResult
 from .lines import shorten_line
 from .messages import (
     BECAUSE_OF,
+    CANCEL_UNDO,
     CANCELLED,
     NOT_PAUSED,
     NOTE,
     PAUSED,
+    RESTORED,
     RESUMED,
     RUN_ASKED,
     RUN_QUEUED,
@@ -99,9 +102,23 @@ async def resume_task(call: Call, arguments: Arguments) -> ToolResult:
 async def cancel_task(call: Call, arguments: Arguments) -> ToolResult:
     before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     facts = await call.service.tasks.cancel(call.principal, before.task.id)
+    can_undo = can_restore(before.task.schedule, before.status.state)
     line = CANCELLED.in_language(
-        call.language, name=shorten_line(facts.task.name), id=facts.task.id, key=_other_key(call, facts)
+        call.language,
+        name=shorten_line(facts.task.name),
+        id=facts.task.id,
+        key=_other_key(call, facts),
+        undo=CANCEL_UNDO.in_language(call.language) if can_undo else "",
     )
+    return ToolResult({"task": task_json(facts, call.language)}, line)
+
+
+async def restore_task(call: Call, arguments: Arguments) -> ToolResult:
+    """Undo the cancel of a task."""
+    before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
+    facts = await call.service.tasks.undo_cancel(call.principal, before.task.id)
+    receipt = await with_warnings(call, receipt_of(call, facts), facts)
+    line = receipt.render(call, RESTORED, name=shorten_line(facts.task.name), id=facts.task.id)
     return ToolResult({"task": task_json(facts, call.language)}, line)
 
 

@@ -47,6 +47,20 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         ((SAME_CALL, {"key": "{other}"}),),
     ),
+    "not_cancelled": Hint(
+        Message("Look at it with get_task, id {id}.", "可用 id {id} 调用 get_task 查看。"),
+        (("get_task", {"id": "{id}"}),),
+    ),
+    "cancel_is_final": Hint(
+        Message(
+            "Make a new task with schedule_task; get_task with id {id} shows this one.",
+            "请用 schedule_task 新建任务;可用 id {id} 调用 get_task 查看此任务。",
+        ),
+        (("get_task", {"id": "{id}"}),),
+    ),
+    "cancelled_by_another": Hint(
+        Message("Ask its owner to run: horae undo {id}", "请让其所有者执行:horae undo {id}"),
+    ),
     "one_input": Hint(
         Message(
             "Give one of the two: input replaces the payload, merge changes fields of it.",
@@ -91,8 +105,8 @@ HINTS: Final[dict[str, Hint]] = {
     ),
     "task_cancelled": Hint(
         Message(
-            "Make a new task with schedule_task; where this one has a key, choose another key.",
-            "请用 schedule_task 新建任务;若此任务有键,请换一个 key。",
+            "Bring it back with restore_task, within 30 days; or make a new task with schedule_task, with another key where this one has a key.",
+            "30 天内可用 restore_task 恢复它;或用 schedule_task 新建任务,若此任务有键,请换一个 key。",
         ),
     ),
     "task_over": Hint(

@@ -79,8 +79,16 @@ NOT_PAUSED: Final = Message(
     "无需恢复:“{name}”({id})没有暂停。{next}{notes}",
 )
 CANCELLED: Final = Message(
-    "Cancelled '{name}' ({id}) for good; its history stays. schedule_task makes a new one{key}.",
-    "已永久取消“{name}”({id}),历史保留。可用 schedule_task 重新创建{key}。",
+    "Cancelled '{name}' ({id}); its history stays.{undo} schedule_task makes a new one{key}.",
+    "已取消“{name}”({id}),历史保留。{undo}可用 schedule_task 重新创建{key}。",
+)
+CANCEL_UNDO: Final = Message(
+    " restore_task brings it back, within 30 days.",
+    "30 天内可用 restore_task 恢复它。",
+)
+RESTORED: Final = Message(
+    "Restored '{name}' ({id}): it is as it was before the cancel. {next}{notes}",
+    "已恢复“{name}”({id}):与取消前相同。{next}{notes}",
 )
 WITH_OTHER_KEY: Final = Message(
     ', with another key such as "{other}": this task keeps the key "{key}"',

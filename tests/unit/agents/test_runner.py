@@ -23,6 +23,7 @@ from horae.agents.protocol import (
     BadResult,
     InputMessage,
     ResultParser,
+    Usage,
     write_input,
     write_input_file,
 )
@@ -262,7 +263,8 @@ async def test_script_gives_its_data_to_the_prompt_or_ends_the_run(root: Path) -
             assert prompt_with_data("weather", {"度": 21}) == expected
             assert await host.texts(2) == [expected, None]
         async with host.agent(an_input("weather", is_scheduled_task=True, script="exit 1")) as process:
-            assert await host.texts(1) == [None]
+            result = await host.next_result()
+            assert (result.result, result.usage) == (None, Usage(input_tokens=0, output_tokens=0, cost=0.0))
             assert (await process.wait()).code == 0
         # Only a scheduled task has a script phase.
         async with host.agent(an_input("weather", script="exit 1")):

@@ -8,7 +8,8 @@ import pytest
 
 from horae.errors import Conflict
 from horae.lifecycle.control import control
-from horae.lifecycle.control.restore import can_restore, restore_cancelled
+from horae.lifecycle.control.restore import can_restore, restorable_change, restore_cancelled
+from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled
 from horae.model.task import Pause, PauseCause, TaskState
@@ -120,6 +121,18 @@ def test_task_that_was_changed_since_stays_as_it_is() -> None:
     with pytest.raises(Conflict) as refusal:
         restore_cancelled(world.facts, None, world.now - timedelta(seconds=1), world.now)
     assert refusal.value.code == "changed_since"
+
+
+def test_change_is_restorable_unless_it_changes_nothing_or_the_cancel_is_final() -> None:
+    world = World().at(hour(12.5))
+    cancel = control.cancel(world.facts, world.now)
+    found = restorable_change("opn_1", world.facts, cancel)
+    assert found is not None
+    assert (found.cancelled, found.before) == (world.now, None)
+    assert restorable_change("opn_1", world.facts, control.pause(world.facts, world.now)) is not None
+    assert restorable_change("opn_1", world.facts, Change()) is None
+    chained = world.facts._replace(task=world.task._replace(schedule=After((Link("tsk_0"),))))
+    assert restorable_change("opn_1", chained, cancel) is None
 
 
 def test_cancel_of_an_ended_or_chained_task_is_final() -> None:

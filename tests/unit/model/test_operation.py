@@ -73,7 +73,7 @@ def test_operation_can_be_undone_for_a_while_after_its_end() -> None:
     assert paused.can_undo(end + UNDO_PERIOD)
     assert not paused.can_undo(end + UNDO_PERIOD + timedelta(microseconds=1))
     assert not paused._replace(undone_by="opn_2").can_undo(end)
-    for other in (paused._replace(action="cancel"), paused._replace(changed=0), FIRST._replace(changed=2)):
+    for other in (paused._replace(action="run"), paused._replace(changed=0), FIRST._replace(changed=2)):
         assert other.undo_until is None
         assert not other.can_undo(end)
     killed = paused._replace(state=OperationState.INTERRUPTED, changed=0)

@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 
 from horae.model.accounts.pause_change import (
+    CANCEL_RETENTION,
     PAUSE_CHANGE_RETENTION,
     PauseChange,
+    cancel_operation,
     first_key,
     pause_change,
     pause_change_from,
@@ -34,6 +36,14 @@ def test_pause_change_record_round_trip(before: Pause | None, after: Pause | Non
     assert record.body.encode()
 
 
+def test_record_of_a_cancel_has_its_instant_and_the_agent() -> None:
+    change = PauseChange(cancel_operation(NOON), "tsk_1", "report", 3, TaskState.PAUSED, HELD, None, NOON, "robot")
+    record = pause_change_record(change, "ada", NOON, CANCEL_RETENTION)
+    assert pause_change_from(record) == change
+    assert record.expires == NOON + CANCEL_RETENTION
+    assert cancel_operation(NOON) != cancel_operation(NOON + timedelta(microseconds=1))
+
+
 def test_only_changes_of_the_pause_or_state_are_recorded() -> None:
     facts = Facts(a_task(name="report", version=3), ACTIVE)
     name = facts.task.id
@@ -45,6 +55,8 @@ def test_only_changes_of_the_pause_or_state_are_recorded() -> None:
     assert pause_change("opn_1", facts._replace(status=PAUSED), paused) is None
     restarted = pause_change("opn_1", facts._replace(status=TaskStatus(TaskState.FAILED)), Change(status=ACTIVE))
     assert restarted == expected._replace(state=TaskState.FAILED, after=None)
+    ended = Change(status=TaskStatus(TaskState.CANCELLED, ended=NOON))
+    assert pause_change("opn_1", facts, ended) == expected._replace(after=None, cancelled=NOON)
 
 
 def test_task_is_current_while_definition_state_and_pause_are_the_same() -> None:

@@ -105,7 +105,8 @@ def test_frames_are_made_of_names_or_messages() -> None:
 
 
 @pytest.mark.parametrize(
-    "frames", ["x", [["$"]], [["$$", "x"]], [["!", "x"]], [["$", 3]], [3], [["$", "x"]] * (MAX_FRAMES + 1)]
+    "frames",
+    ["x", [["$"]], [["$$", "x"]], [["!", "x"]], [["$", 3]], [["$", "\ud800"]], [3], [["$", "x"]] * (MAX_FRAMES + 1)],
 )
 def test_bad_frames(frames: object) -> None:
     assert refused(frames=frames) == "bad_plan_field"

@@ -133,12 +133,11 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     ),
     (Tasks, "edit"): lambda harness, ask: harness.tasks.edit(BOB, ask, Edits(name="mine")),
     (Tasks, "pause"): lambda harness, ask: harness.tasks.pause(BOB, ask),
-    (Tasks, "restore_pause"): lambda harness, ask: harness.tasks.restore_pause(
+    (Tasks, "restore"): lambda harness, ask: harness.tasks.restore(
         BOB, PauseChange("opn_1", ask, "", 1, TaskState.ACTIVE, None, None)
     ),
-    (Tasks, "restore_cancelled"): lambda harness, ask: harness.tasks.restore_cancelled(
-        BOB, PauseChange("opn_1", ask, "", 1, TaskState.ACTIVE, None, None), NOON
-    ),
+    (Tasks, "can_undo_cancel"): lambda harness, ask: harness.tasks.can_undo_cancel(BOB, ask),
+    (Tasks, "undo_cancel"): lambda harness, ask: harness.tasks.undo_cancel(BOB, ask),
     (Tasks, "with_attached"): lambda harness, ask: harness.tasks.with_attached(_raises_if_attached).pause(BOB, ask),
     (Tasks, "resume"): lambda harness, ask: harness.tasks.resume(BOB, ask),
     (Tasks, "cancel"): lambda harness, ask: harness.tasks.cancel(BOB, ask),

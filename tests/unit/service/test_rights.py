@@ -128,10 +128,9 @@ async def _each(harness: ServiceHarness, who: Principal) -> Any:
 
 
 async def _cancel_and_restore(harness: ServiceHarness, who: Principal, task: str) -> None:
-    change, ended = PauseChange("opn_1", task, "", 1, TaskState.ACTIVE, None, None), NOON
     with suppress(NotFound):
-        ended = (await harness.tasks.cancel(LOCAL, task)).status.ended or NOON
-    await harness.tasks.restore_cancelled(who, change, ended)
+        await harness.tasks.cancel(LOCAL, task)
+    await harness.tasks.undo_cancel(who, task)
 
 
 async def _function(harness: ServiceHarness, who: Principal) -> None:
@@ -155,13 +154,14 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Tasks, "edit"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.edit(who, task, Edits(name="other"))),
     (Tasks, "pause"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.pause(who, task)),
-    (Tasks, "restore_pause"): _tasks(
+    (Tasks, "restore"): _tasks(
         Scope.WRITE,
-        lambda tasks, who, task: tasks.restore_pause(
+        lambda tasks, who, task: tasks.restore(
             who, PauseChange("opn_1", task, "", 1, TaskState.PAUSED, Pause(NOON), None)
         ),
     ),
-    (Tasks, "restore_cancelled"): Call(
+    (Tasks, "can_undo_cancel"): _tasks(Scope.READ, lambda tasks, who, task: tasks.can_undo_cancel(who, task)),
+    (Tasks, "undo_cancel"): Call(
         Scope.WRITE,
         lambda harness, who, things: _cancel_and_restore(harness, who, things.task),
     ),

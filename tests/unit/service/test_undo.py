@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from horae.model.accounts.operation import UNDO_PERIOD, Operation, OperationState
-from horae.model.accounts.pause_change import PAUSE_CHANGE_KIND, PAUSE_CHANGE_RETENTION
+from horae.model.accounts.pause_change import CANCEL_RETENTION, PAUSE_CHANGE_KIND, PAUSE_CHANGE_RETENTION
 from horae.model.accounts.principal import Principal, Scope
 from horae.model.change import Facts
 from horae.model.outcome import Failed
@@ -199,7 +199,7 @@ async def test_action_without_effect_and_other_actions_have_no_undo(clock: Virtu
         await garden(harness)
         assert (await act(harness, "pause", note="stop")).undo is not None
         assert (await act(harness, "pause", note="stop")).undo is None, "it changed nothing"
-        assert (await act(harness, "cancel")).undo is None
+        assert (await act(harness, "run")).undo is None
         listed = (await harness.service.operations.page(ADA)).items
         assert [each.action for each in listed] == ["pause"]
 
@@ -211,7 +211,7 @@ async def test_interrupted_undo_is_repeated_for_the_rest(clock: VirtualClock, mo
         report = await act(harness, "pause", note="stop")
         assert report.undo is not None
         operations = harness.service.operations
-        restored, restore = list[str](), type(harness.tasks).restore_pause
+        restored, restore = list[str](), type(harness.tasks).restore
 
         async def restore_two(tasks: Any, principal: Principal, change: Any, **options: Any) -> None:
             if len(restored) == 2:
@@ -219,7 +219,7 @@ async def test_interrupted_undo_is_repeated_for_the_rest(clock: VirtualClock, mo
             restored.append(change.task)
             await restore(tasks, principal, change, **options)
 
-        monkeypatch.setattr(type(harness.tasks), "restore_pause", restore_two)
+        monkeypatch.setattr(type(harness.tasks), "restore", restore_two)
         over = await undo(harness, report.undo)
         assert (over.state, over.done) == (OperationState.INTERRUPTED, 2)
         monkeypatch.undo()
@@ -307,3 +307,63 @@ async def test_thousands_of_tasks_are_restored_from_records_of_bounded_size(cloc
         restored = await undo(harness, over.id, ROOT)
         assert (restored.total, restored.done) == (2_500, 2_500)
         assert await harness.store.count_tasks(TaskFilter(states=frozenset({TaskState.ACTIVE})), 9_999) == 2_500
+
+
+async def test_undo_of_a_bulk_cancel_restores_the_tasks_that_were_open(clock: VirtualClock) -> None:
+    async with undo_harness(clock) as harness:
+        tasks = await garden(harness)
+        await harness.tasks.cancel(ADA, tasks[5].id)
+        before = {each.task.id: each.status for each in await load(harness)}
+        report = await act(harness, "cancel")
+        assert {each.status.state for each in await load(harness)} == {"cancelled"}
+        harness.advance(timedelta(minutes=1))
+        over = await undo(harness, report.undo)
+        assert (over.state, over.done, over.refused) == (OperationState.FINISHED, 5, 0)
+        after = {each.task.id: each.status for each in await load(harness)}
+        assert {name: (each.state, each.pause) for name, each in after.items()} == {
+            name: (each.state, each.pause) for name, each in before.items()
+        }
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_cancel_of_a_task_is_undone_with_its_pause(clock: VirtualClock, tmp_path: Path, kind: str) -> None:
+    url = "memory://" if kind == "memory" else f"sqlite:///{tmp_path}/undo.db"
+    async with undo_harness(clock, url) as harness:
+        _, paused, *_ = await garden(harness)
+        before = await harness.tasks.get(ADA, paused.id)
+        for _ in range(2):
+            await harness.tasks.cancel(ADA, paused.id)
+            harness.advance(timedelta(minutes=1))
+            assert await harness.tasks.can_undo_cancel(ADA, paused.id)
+            assert (await harness.tasks.undo_cancel(ADA, paused.id)).status == before.status
+        assert not await harness.tasks.can_undo_cancel(ADA, paused.id)
+        assert await code_of(harness.tasks.undo_cancel(ADA, paused.id)) == "not_cancelled"
+        assert await code_of(harness.tasks.undo_cancel(BOB, paused.id)) == "no_such_task"
+
+
+async def test_cancel_without_its_record_is_final(clock: VirtualClock) -> None:
+    """The record expires after 30 days; a rejected task, one that had ended, and one that runs after others have none."""
+    async with undo_harness(clock) as harness:
+        task, ended, *_ = await garden(harness)
+        await harness.tasks.cancel(ADA, task.id)
+        (record,) = (await harness.store.records(PAUSE_CHANGE_KIND)).items
+        assert record.expires == clock.now() + CANCEL_RETENTION
+        await harness.store.drop_record(record.kind, record.key, record.version)
+        assert await code_of(harness.tasks.undo_cancel(ADA, task.id)) == "cancel_is_final"
+        follower = await harness.tasks.create(
+            ADA, TaskRequest("dry", {"kind": "after", "links": [{"task": ended.id}]}, TARGET)
+        )
+        await harness.tasks.cancel(ADA, follower.id)
+        assert await code_of(harness.tasks.undo_cancel(ADA, follower.id)) == "cancel_is_final"
+
+
+async def test_agent_undoes_its_own_cancels_only(clock: VirtualClock) -> None:
+    async with undo_harness(clock) as harness:
+        task = await harness.tasks.create(ROBOT, TaskRequest("water", "every day at 9:00", TARGET))
+        await harness.tasks.cancel(ROBOT, task.id)
+        await harness.tasks.undo_cancel(ROBOT, task.id)
+        await harness.tasks.cancel(ADA, task.id)
+        harness.advance(timedelta(minutes=1))
+        assert not await harness.tasks.can_undo_cancel(ROBOT, task.id)
+        assert await code_of(harness.tasks.undo_cancel(ROBOT, task.id)) == "cancelled_by_another"
+        assert (await harness.tasks.undo_cancel(ADA, task.id)).task.id == task.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -83,6 +84,10 @@ class StoredSecret:
         if not value:
             raise refuse("bad_settings", file=self._place, problem=f"the owner local has no secret {self._name!r}")
         return value.strip()
+
+    async def is_equal(self, offered: str) -> bool:
+        """Compare in constant time what a caller offers."""
+        return hmac.compare_digest((await self.read()).encode(), offered.encode(errors="replace"))
 
     def _read_file(self, file: str) -> str:
         try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple
 
+from ...clock import Clock
 from ...ports.channel import ChannelListener, DeliveryReceipt, IncomingMessage
+from .api_calls import ServiceUnreachable
 from .intake import Intake, ListenerFailed
-from .reconnect import LOG
+from .reconnect import LOG, ConnectionReport, keep_connected
 
 
 class _Open(NamedTuple):
@@ -21,6 +23,22 @@ class Deliveries:
     def __init__(self, service: str) -> None:
         self._service = service
         self._open: _Open | None = None
+
+    async def keep_connected(
+        self, listener: ChannelListener, clock: Clock, check: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Connect a channel that a service calls: `check` makes a call with its credentials, then deliveries are taken."""
+        intake = Intake(listener)
+
+        async def run_session(report: ConnectionReport) -> None:
+            try:
+                await check()
+            except ServiceUnreachable as unreachable:
+                raise unreachable.for_session() from unreachable
+            report.connected()
+            await self.stay_open(intake, listener)
+
+        await keep_connected(run_session, listener, clock, self._service)
 
     async def stay_open(self, intake: Intake, listener: ChannelListener) -> None:
         """Take deliveries until cancelled; one that is being kept then is given up, so that the service repeats it."""

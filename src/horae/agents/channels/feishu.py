@@ -7,7 +7,6 @@ carries an id by which Feishu drops a repetition within an hour.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -36,9 +35,8 @@ from .deliveries import Deliveries
 from .feishu_events import decrypt, encode_text, is_signed, read_event
 from .fields import number
 from .fields import text as text_at
-from .intake import Intake
-from .reconnect import ConnectionReport, SessionEnded, keep_connected
-from .refusals import refuse
+from .reconnect import SessionEnded
+from .refusals import check_length, refuse
 from .webhook import (
     BAD_REQUEST,
     FORBIDDEN,
@@ -105,22 +103,10 @@ class FeishuChannel:
         return _REPETITION_WINDOW
 
     async def connect(self, listener: ChannelListener, since: datetime | None = None) -> None:  # noqa: ARG002 - Feishu repeats what was not accepted
-        intake = Intake(listener)
-
-        async def run_session(report: ConnectionReport) -> None:
-            try:
-                await self._renew_token()
-            except ServiceUnreachable as unreachable:
-                raise unreachable.for_session() from unreachable
-            report.connected()
-            await self._deliveries.stay_open(intake, listener)
-
-        await keep_connected(run_session, listener, self._clock, SERVICE)
+        await self._deliveries.keep_connected(listener, self._clock, self._renew_token)
 
     async def send(self, chat: str, text: str, *, key: str = "") -> Sent:
-        if not LIMIT.allows(text):
-            length = LIMIT.measure(text)
-            raise DeliveryRefused(refuse("channel_text_too_long", service=SERVICE, length=length, most=LIMIT.most))
+        check_length(SERVICE, LIMIT, text)
         body = {"receive_id": chat, "msg_type": "text", "content": encode_text(text)}
         if key:
             body["uuid"] = sha256(f"{chat} {key}".encode()).hexdigest()[:40]
@@ -214,7 +200,7 @@ class FeishuChannel:
             return await self._verify(document)
         if not signed:
             return UNSIGNED
-        if not await self._is_token(text_at(document, "header", "token")):
+        if not await self._verification_token.is_equal(text_at(document, "header", "token")):
             return FORBIDDEN
         message = read_event(document, self._clock.now())
         if message is not None and not await self._deliveries.accept(await self._with_name(message)):
@@ -222,13 +208,9 @@ class FeishuChannel:
         return WebhookAnswer.of_json({})
 
     async def _verify(self, document: Mapping[str, Any]) -> WebhookAnswer:
-        if not await self._is_token(text_at(document, "token")):
+        if not await self._verification_token.is_equal(text_at(document, "token")):
             return FORBIDDEN
         return WebhookAnswer.of_json({"challenge": text_at(document, "challenge")})
-
-    async def _is_token(self, offered: str) -> bool:
-        expected = await self._verification_token.read()
-        return hmac.compare_digest(expected.encode(), offered.encode(errors="replace"))
 
 
 def _delivery_error(reply: ApiReply, chat: str, *, drops_repetitions: bool) -> DeliveryRefused | DeliveryDelayed:

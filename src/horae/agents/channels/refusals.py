@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import InvalidTask, NotAllowed, NotAuthenticated, NotFound, TooMuch
+from ...ports.channel import DeliveryRefused
+from ...ports.text_parts import TextLimit
 from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -77,3 +79,10 @@ CATALOGUE: Final = RefusalCatalogue(
 
 
 refuse: Final = CATALOGUE.refuse
+
+
+def check_length(service: str, limit: TextLimit, text: str) -> None:
+    """Refuse a text that the service does not take as one message; the sender splits texts, so this finds a defect."""
+    if not limit.allows(text):
+        problem = refuse("channel_text_too_long", service=service, length=limit.measure(text), most=limit.most)
+        raise DeliveryRefused(problem)

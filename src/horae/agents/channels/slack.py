@@ -34,7 +34,7 @@ from .fields import instant, table, tables
 from .fields import text as text_at
 from .intake import Intake
 from .reconnect import ConnectionReport, SessionEnded, keep_connected
-from .refusals import refuse
+from .refusals import check_length, refuse
 from .webhook import read_json_object
 
 SERVICE: Final = "Slack"
@@ -118,9 +118,7 @@ class SlackChannel:
             await _close(previous)
 
     async def send(self, chat: str, text: str, *, key: str = "") -> Sent:  # noqa: ARG002 - Slack drops no repetitions
-        if not LIMIT.allows(text):
-            length = LIMIT.measure(text)
-            raise DeliveryRefused(refuse("channel_text_too_long", service=SERVICE, length=length, most=LIMIT.most))
+        check_length(SERVICE, LIMIT, text)
         body = {"channel": chat, "text": escape(text), "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
         try:
             reply = await self._call("chat.postMessage", body, self._bot_token)

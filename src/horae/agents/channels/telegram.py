@@ -27,7 +27,7 @@ from .channel_settings import ChannelSettings, StoredSecret
 from .fields import instant, number, table, tables, text
 from .intake import Intake
 from .reconnect import ConnectionReport, SessionEnded, keep_connected
-from .refusals import refuse
+from .refusals import check_length, refuse
 
 SERVICE: Final = "Telegram"
 LIMIT: Final = TextLimit(4_096, utf16_length)
@@ -84,10 +84,7 @@ class TelegramChannel:
         await keep_connected(run_session, listener, self._clock, SERVICE)
 
     async def send(self, chat: str, text: str, *, key: str = "") -> Sent:  # noqa: ARG002 - the service drops no repetitions
-        if not LIMIT.allows(text):
-            raise DeliveryRefused(
-                refuse("channel_text_too_long", service=SERVICE, length=utf16_length(text), most=LIMIT.most)
-            )
+        check_length(SERVICE, LIMIT, text)
         body = {"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": True}}
         reply = await self._deliver(body)
         moved = number(reply.document, "parameters", "migrate_to_chat_id")

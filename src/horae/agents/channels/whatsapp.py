@@ -35,9 +35,8 @@ from .channel_settings import ChannelSettings
 from .deliveries import Deliveries
 from .fields import instant, number, table, tables
 from .fields import text as text_at
-from .intake import Intake
-from .reconnect import ConnectionReport, SessionEnded, keep_connected
-from .refusals import refuse
+from .reconnect import SessionEnded
+from .refusals import check_length, refuse
 from .webhook import (
     ACCEPTED,
     BAD_REQUEST,
@@ -90,23 +89,10 @@ class WhatsAppChannel:
         return LIMIT
 
     async def connect(self, listener: ChannelListener, since: datetime | None = None) -> None:  # noqa: ARG002 - Meta repeats what was not accepted
-        intake = Intake(listener)
-
-        async def run_session(report: ConnectionReport) -> None:
-            try:
-                reply = await self._calls.get(f"/{quote(self._phone, safe='')}", headers=await self._headers())
-            except ServiceUnreachable as unreachable:
-                raise unreachable.for_session() from unreachable
-            if reply.status != 200:
-                raise _session_error(reply)
-            report.connected()
-            await self._deliveries.stay_open(intake, listener)
-
-        await keep_connected(run_session, listener, self._clock, SERVICE)
+        await self._deliveries.keep_connected(listener, self._clock, self._check_account)
 
     async def send(self, chat: str, text: str, *, key: str = "") -> Sent:  # noqa: ARG002 - WhatsApp drops no repetitions
-        if not LIMIT.allows(text):
-            raise DeliveryRefused(refuse("channel_text_too_long", service=SERVICE, length=len(text), most=LIMIT.most))
+        check_length(SERVICE, LIMIT, text)
         body = {
             "recipient_type": "individual",
             "to": chat,
@@ -139,6 +125,11 @@ class WhatsAppChannel:
         await serve_webhook(scope, receive, send, self._answer)
 
     # --- calls ---------------------------------------------------------------------------------------------------------
+
+    async def _check_account(self) -> None:
+        reply = await self._calls.get(f"/{quote(self._phone, safe='')}", headers=await self._headers())
+        if reply.status != 200:
+            raise _session_error(reply)
 
     async def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {await self._token.read()}"}
@@ -175,8 +166,7 @@ class WhatsAppChannel:
 
     async def _verify(self, request: WebhookRequest) -> WebhookAnswer:
         """Answer the request that Meta sends when a person enters the address of the webhook."""
-        expected, offered = await self._verify_token.read(), request.query.get("hub.verify_token", "")
-        is_known = hmac.compare_digest(expected.encode(), offered.encode())
+        is_known = await self._verify_token.is_equal(request.query.get("hub.verify_token", ""))
         if request.query.get("hub.mode") != "subscribe" or not is_known:
             return FORBIDDEN
         return WebhookAnswer(200, request.query.get("hub.challenge", "").encode())
@@ -272,6 +262,9 @@ def _receipts(value: Mapping[str, Any]) -> Iterator[DeliveryReceipt]:
 def _session_error(reply: ApiReply) -> Refusal | SessionEnded:
     error = table(reply.document, "error")
     code, details = number(error, "code"), _details(error)
+    if reply.status == 429 or code in _RATE:
+        # Before the status: beyond the limit of an app the Graph API answers 403.
+        return SessionEnded(details or f"status {reply.status}", reply.retry_after(_RATE_DELAY))
     if reply.status in {401, 403} or code in _CREDENTIALS or code in _PERMISSIONS:
         return refuse("channel_credentials", service=SERVICE, problem=details)
     if reply.status == 404 or code in {33, 100}:

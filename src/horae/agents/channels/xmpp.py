@@ -26,7 +26,7 @@ from .api_calls import RETRY_AFTER
 from .channel_settings import ChannelSettings
 from .intake import Intake
 from .reconnect import LOG, ConnectionReport, SessionEnded, backoff, keep_connected
-from .refusals import refuse
+from .refusals import check_length, refuse
 from .xmpp_stanzas import (
     MAM,
     MAM_RESULT,
@@ -145,8 +145,7 @@ class XmppChannel:
             raise
 
     async def send(self, chat: str, text: str, *, key: str = "") -> Sent:
-        if not LIMIT.allows(text):
-            raise DeliveryRefused(refuse("channel_text_too_long", service=SERVICE, length=len(text), most=LIMIT.most))
+        check_length(SERVICE, LIMIT, text)
         session = self._session
         if session is None:
             if self._refusal is not None:

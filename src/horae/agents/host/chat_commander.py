@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 from ...choices import Language
 from ...clock import Clock
 from ...errors import Conflict, HoraeError, NotFound, Refusal
-from ...lifecycle.control.restore import can_restore
+from ...lifecycle.control.restore import restorable_change
 from ...message import Message
-from ...model.accounts.pause_change import pause_change, pause_change_from, pause_change_record
+from ...model.accounts.pause_change import pause_change_from, pause_change_record
 from ...model.accounts.principal import LOCAL, SCOPES_OF, Principal, Role
 from ...model.agents.group import Group, folder_of_owner
 from ...model.change import Change, Facts
-from ...model.ids import from_microseconds, to_microseconds
+from ...model.ids import to_microseconds
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse
 from ...model.task import OPEN_STATES, PauseCause, TaskState
@@ -240,9 +240,8 @@ class ChatCommander:
             if not is_changed:
                 return ()
             now = self._clock.now()
-            changed = pause_change(f"cmd{request.number}", before, change)
-            is_final = request.verb is ChatVerb.CANCEL and not can_restore(before.task.schedule, before.status.state)
-            if changed is not None and not is_final:
+            changed = restorable_change(f"cmd{request.number}", before, change)
+            if changed is not None:
                 done = done._replace(pause_change=pause_change_record(changed, task.owner, now).body)
             if request.verb is ChatVerb.CANCEL and change.status is not None and change.status.ended is not None:
                 done = done._replace(cancelled_at=to_microseconds(change.status.ended))
@@ -275,10 +274,7 @@ class ChatCommander:
         change = pause_change_from(Record("", key, found.task_owner, found.pause_change))
         tasks = self._service.tasks.with_attached(lambda _facts, change: () if change == Change() else writes)
         principal = request.principal(found.task_owner)
-        if found.verb is ChatVerb.CANCEL:
-            await tasks.restore_cancelled(principal, change, from_microseconds(found.cancelled_at))
-        else:
-            await tasks.restore_pause(principal, change)
+        await tasks.restore(principal, change)
         return await self._describe_change(request, done)
 
     async def _last_change(self, request: _Request) -> ExecutedCommand | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ...clock import Clock
-from ..protocol import AgentInput, AgentResult
+from ..protocol import AgentInput, AgentResult, Usage
 from .inbox import Batch, Inbox
 from .minds import Answer, Mind, MindFailed, ask
 from .script import prompt_with_data, run_script
@@ -40,7 +40,8 @@ class AgentTurns:
         if given.script is not None and given.is_scheduled_task:
             is_woken, data = await run_script(given.script)
             if not is_woken:
-                self._emit(AgentResult(status="success"))
+                # Without a report the budget would charge what was reserved, although no model was asked.
+                self._emit(AgentResult(status="success", usage=Usage(input_tokens=0, output_tokens=0, cost=0.0)))
                 return 0
             prompt = prompt_with_data(given.prompt, data)
         batch = self._inbox.read()

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Self
 
 from ...ports.runtime import Exit, ExitCause, Output
 
-_LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
+_LAUNCHER: Final = str(Path(__file__).parents[2] / "launchers" / "agent_launcher.py")
 _CHUNK_BYTES: Final = 65_536
 _MAX_PENDING_BYTES: Final = 1024 * 1024
 """Output that is read and not yet taken; beyond it the pipes fill, and the agent waits."""

@@ -185,7 +185,7 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
         description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
         'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
         f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once. "
-        "A pause or resume that changed a task can be undone: `undo` is the id of its operation.",
+        "A pause, resume or cancel that changed a task can be undone: `undo` is the id of its operation.",
     ),
 )
 @idempotent(None, _replay_report)

@@ -79,7 +79,7 @@ async def _replay_undo(request: Request, principal: Principal, ids: Ids) -> Resp
     "/{operation_id}/undo",
     Operation(
         "undo_operation",
-        "Undo a bulk pause or resume: give each task that it changed the pause that it had before",
+        "Undo a bulk pause, resume or cancel: each task that it changed is as it was before",
         "Operation",
         status=202,
         also={200: "BulkReport"},

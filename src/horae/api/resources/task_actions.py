@@ -259,7 +259,7 @@ async def backfill_task(
     "/cancel",
     Operation(
         "cancel_task",
-        "End it for good; its history stays",
+        "End it; its history stays, and `POST …/restore` brings it back",
         "Task",
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
@@ -274,6 +274,28 @@ async def cancel_task(
     return await _respond(
         request, principal, await _conditional_tasks(request, dry_run=dry_run).cancel(principal, task_id), include
     )
+
+
+@routes.post(
+    "/restore",
+    Operation(
+        "restore_task",
+        "Undo the cancel of it, within 30 days: id, history and pause are as before",
+        "Task",
+        problems=_PROBLEMS,
+        headers=(IF_MATCH,),
+        description="What it missed meanwhile is recorded as cancelled and does not run. Final is the cancel of a task that runs "
+        "after others, had ended, or was rejected (`cancel_is_final`). An agent can undo its own cancels only.",
+    ),
+)
+@idempotent(Scope.WRITE, _replay_task)
+async def restore_task(
+    request: Request, principal: Principal, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    check_fields("body", await read_optional_json_body(request) or {}, ())
+    await _load_expected(request, principal, task_id)
+    facts = await _conditional_tasks(request, dry_run=dry_run).undo_cancel(principal, task_id)
+    return await _respond(request, principal, facts, include)
 
 
 @routes.get(

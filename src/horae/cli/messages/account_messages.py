@@ -164,6 +164,13 @@ QUOTA_NAMES: Final = {
     "destinations": Message("{limit} destinations of messages", "{limit} 个通知目的地"),
 }
 ALL_AGENTS: Final = Message("all agents", "所有智能体")
+APPROVAL_TITLES: Final = Message("NAME|AGENT|OWNER|WHEN", "名称|智能体|所有者|时间")
+NO_APPROVALS: Final = Message("No task waits for approval.", "没有任务等待批准。")
+SHOW_APPROVAL: Final = Message("Look at one and approve it: horae approve NAME", "查看并批准:horae approve 名称")
+MORE_APPROVALS: Final = Message(
+    "The first {number}; there are more. Look at one and approve it: horae approve NAME",
+    "前 {number} 个,还有更多。查看并批准:horae approve 名称",
+)
 AGENT_TITLES: Final = Message("NAME|OWNER|STATE", "名称|所有者|状态")
 NO_AGENTS: Final = Message(
     "No agents yet: horae token make NAME --agent NAME", "还没有智能体:horae token make 名称 --agent 名称"

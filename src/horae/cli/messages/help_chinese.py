@@ -339,7 +339,7 @@ OPTIONS: Final[dict[str, str]] = {
     "What was missed meanwhile: skip it (default), run the latest, all, or one for all.": (
         "对期间错过的：跳过（默认）、补跑最近一次、全部补跑或合并补跑一次。"
     ),
-    "Its id, as the command that did it has printed.": "其 id，由执行该操作的命令输出。",
+    "The cancelled task, or the id of the operation: the command has printed it.": "已取消的任务，或操作的 id：执行该操作的命令会输出它。",
     "How many; 0 cancels the skip.": "跳过的次数；0 表示取消。",
     "2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.": (
         "2026-11-15T02:00Z、02:00、昨天、“今天早上9点”、“上周一18:00”。默认为最近一次。"

@@ -45,6 +45,8 @@ TEXTS: Final[dict[str, Message]] = {
     "task_gate_asked": Message("The gate of {task} is checked: {run}", "正在检查 {task} 的门控:{run}"),
     "task_run_requested": Message("{task} runs once more, now: {run}", "{task} 立即额外运行一次:{run}"),
     "task_paused": Message("{task} is paused.", "{task} 已暂停。"),
+    "task_restore": Message("Undo the cancel", "撤销取消"),
+    "task_restored": Message("{task} is there again, as it was before the cancel.", "{task} 已恢复为取消前的状态。"),
     "task_resumed": Message("{task} goes on.", "{task} 已恢复。"),
     "task_skips": Message(
         "The next {number} occurrences of {task} are skipped.", "{task} 接下来的 {number} 次将被跳过。"

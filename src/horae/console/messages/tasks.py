@@ -75,6 +75,7 @@ TEXTS: Final[dict[str, Message]] = {
     "bulk_title_run": Message("Run now", "立即运行"),
     "bulk_title_pause": Message("Pause tasks", "暂停任务"),
     "bulk_title_resume": Message("Resume tasks", "恢复任务"),
+    "bulk_title_cancel": Message("Cancel tasks", "取消任务"),
     "bulk_title_delete": Message("Delete tasks", "删除任务"),
     "bulk_count": Message("{number} tasks.", "{number} 个任务。"),
     "bulk_count_more": Message("There are more than could be counted.", "实际数量多于可计数的上限。"),

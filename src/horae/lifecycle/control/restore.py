@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ...model.accounts.pause_change import PauseChange, pause_change
 from ...model.change import Change, Facts, combine_decisions
 from ...model.events.event import EventKind
 from ...model.reason import Reason
@@ -21,6 +22,14 @@ from .pause import pause_open_task
 def can_restore(schedule: Schedule, state: TaskState) -> bool:
     """Return whether a cancel of this task could be undone: it is open, and does not run after others."""
     return state in (TaskState.ACTIVE, TaskState.PAUSED) and not isinstance(schedule, After)
+
+
+def restorable_change(operation: str, facts: Facts, change: Change) -> PauseChange | None:
+    """Return the change of a pause, or the cancel, that can be undone; None for any other change, and a final cancel."""
+    changed = pause_change(operation, facts, change)
+    if changed is not None and changed.cancelled is not None:
+        return changed if can_restore(facts.task.schedule, facts.status.state) else None
+    return changed
 
 
 def restore_cancelled(facts: Facts, before: Pause | None, cancelled: datetime, now: datetime) -> Change:

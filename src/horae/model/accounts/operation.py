@@ -20,7 +20,7 @@ HEARTBEAT_TIMEOUT: Final = timedelta(seconds=15)
 MAX_REFUSALS: Final = 100
 UNDO_PERIOD: Final = timedelta(minutes=15)
 """Time after its end in which an operation can be undone."""
-UNDOABLE_ACTIONS: Final = ("pause", "resume")
+UNDOABLE_ACTIONS: Final = ("pause", "resume", "cancel")
 UNDO_ACTION: Final = "undo"
 """Action of an operation that undoes another one."""
 _INSTANTS: Final = ("created", "updated", "ended")

@@ -218,7 +218,8 @@ def _check_frames(given: object) -> tuple[tuple[str, str], ...]:
 
 def _is_frame(kind: object, text: object) -> bool:
     is_type = isinstance(kind, str) and len(kind) == 1 and read_frame_type(ord(kind)) in _FRAME_TYPES
-    return is_type and isinstance(text, str)
+    # A lone surrogate has no bytes that a station could get.
+    return is_type and isinstance(text, str) and not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def parse_plan_name(text: object) -> tuple[str | None, str] | None:

@@ -31,11 +31,12 @@ from ...model.events.webhook import (
     new_delivery_writes,
 )
 from ...model.ids import ENTROPY_BYTES, make_id, to_microseconds
+from ...model.limits import KEY_CHARACTERS
 from ...model.page import Page
 from ...model.policy import DESTINATION_CHARACTERS
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
-from ...model.text.field_checks import check_choice
+from ...model.text.field_checks import check_choice, check_text
 from ...ports.full_store import FullStore
 from ...schedule.zones import find_zone
 from ..accounts.audit import Audit
@@ -241,6 +242,7 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the checked values of the given fields, without the URL."""
     changes: dict[str, Any] = {}
     if fields.get("zone") is not None:
+        check_text("zone", fields["zone"], KEY_CHARACTERS)
         changes["zone"] = find_zone(fields["zone"]).name
     if "quiet" in fields:
         changes["quiet"] = None if fields["quiet"] is None else parse_quiet_hours(fields["quiet"])

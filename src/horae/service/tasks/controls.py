@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any, Self
 
 from ...clock import Clock
-from ...lifecycle.control import control, edit, restore
+from ...errors import Refusal
+from ...lifecycle.control import control, edit
 from ...model.accounts.account import agent_of
-from ...model.accounts.pause_change import PauseChange
+from ...model.accounts.pause_change import PauseChange, pause_change_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.gate import Gate
@@ -19,6 +20,7 @@ from ...model.lanes.lane import agent_lane
 from ...model.page import MAX_PAGE_SIZE
 from ...model.policy import MissedMode, Notify
 from ...model.reason import Reason
+from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Origin
 from ...model.task import Pause, PauseCause, TaskState
@@ -30,6 +32,7 @@ from ..accounts.secret_grants import SecretGrants
 from ..events.destination_names import check_destinations
 from ..query.id_prefix import resolve_run, resolve_task
 from ..runs.lane_templates import LaneTemplates
+from .cancel_records import read_cancel_record, restore_change, with_cancel_record
 from .commit import AttachToChange, AuditAction, Condition, TaskWriter, changed_fields
 from .drafts import TaskDrafts
 from .edits import EditResult, Edits, Keep, fire_changes
@@ -201,49 +204,53 @@ class TaskControls(TaskLookup):
             principal, task_id, decide, AuditAction("task.resume", lambda _facts, _change: {"missed": missed})
         )
 
-    async def restore_pause(self, principal: Principal, change: PauseChange, *, dry_run: bool = False) -> None:
-        """Undo one change of a pause; refused if the task was changed since, or was restarted after it had failed."""
+    async def restore(self, principal: Principal, change: PauseChange, *, dry_run: bool = False) -> Facts:
+        """Undo one pause, resume or cancel; refused if the task was changed since, or was restarted after it had failed."""
         principal.require_scope(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            if not change.is_current(facts):
-                raise refuse_task("changed_since", id=facts.task.id)
-            if change.state is TaskState.FAILED:
-                raise refuse_task("restarted_since", id=facts.task.id)
-            restored = control.restore_pause(facts, change.before, now)
+            restored = restore_change(facts, change, now)
             if restored.status is not None and restored.status.state is not TaskState.PAUSED:
                 self._check_may_run(principal, facts)
                 self._check_may_continue(principal, facts, now)
             return restored
 
         if dry_run:
-            decide(await self.get(principal, change.task_id))
-            return
+            facts = await self.get(principal, change.task_id)
+            decide(facts)
+            return facts
         detail = {"undo": change.operation}
-        action = AuditAction("task.resume" if change.before is None else "task.pause", lambda _facts, _change: detail)
-        await self._change(principal, change.task_id, decide, action)
+        name = "task.resume" if change.before is None else "task.pause"
+        action = AuditAction("task.restore" if change.cancelled else name, lambda _facts, _change: detail)
+        return await self._change(principal, change.task_id, decide, action)
 
-    async def restore_cancelled(self, principal: Principal, change: PauseChange, cancelled: datetime) -> Facts:
-        """Undo the cancel of this instant; `change` has the pause of the task before it."""
+    async def cancel(self, principal: Principal, task_id: str) -> Facts:
+        """Cancel a task. What an undo needs is recorded with it, unless the cancel is final."""
         principal.require_scope(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            restored = restore.restore_cancelled(facts, change.before, cancelled, now)
-            if restored.status is not None and restored.status.state is not TaskState.PAUSED:
-                self._check_may_run(principal, facts)
-                self._check_may_continue(principal, facts, now)
-            return restored
+            return with_cancel_record(facts, control.cancel(facts, now), principal.agent, now)
 
-        return await self._change(principal, change.task_id, decide, AuditAction("task.restore"))
+        return await self._change(principal, task_id, decide, AuditAction("task.cancel"))
 
-    async def cancel(self, principal: Principal, task_id: str) -> Facts:
+    async def undo_cancel(self, principal: Principal, task_id: str) -> Facts:
+        """Undo the cancel of a task. An agent can undo its own cancels only, not those of a person or another agent."""
         principal.require_scope(Scope.WRITE)
-        now = self._clock.now()
-        return await self._change(
-            principal, task_id, lambda facts: control.cancel(facts, now), AuditAction("task.cancel")
-        )
+        facts = await self._get_visible(principal, task_id)
+        record = await read_cancel_record(self._records, facts, principal.agent)
+        drop = RecordWrite(record, record.version, dropped=True)
+        return await self.with_attached(lambda _facts, _change: (drop,)).restore(principal, pause_change_from(record))
+
+    async def can_undo_cancel(self, principal: Principal, task_id: str) -> bool:
+        """Whether this caller can undo the cancel of a task now."""
+        facts = await self.get(principal, task_id)
+        try:
+            await read_cancel_record(self._records, facts, principal.agent)
+        except Refusal:
+            return False
+        return Scope.WRITE in principal.scopes
 
     async def delete(self, principal: Principal, task_id: str, *, force: bool = False) -> None:
         """Delete a task with its history. With `force` also one that others run after: these are then paused."""

@@ -51,6 +51,10 @@ class TaskLookup:
 
     async def get(self, principal: Principal, task_id: str) -> Facts:
         principal.require_scope(Scope.READ)
+        return await self._get_visible(principal, task_id)
+
+    async def _get_visible(self, principal: Principal, task_id: str) -> Facts:
+        """Return a task for a caller whose right was checked; a foreign one is refused like an absent one."""
         check_id(task_id, "no_such_task")
         facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.owner_filter)
         if facts is None or not can_see(principal, facts.task):

@@ -20,7 +20,7 @@ from .output import OutputCollector
 
 DataHandler: TypeAlias = Callable[[bytes], None]
 
-_LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
+_LAUNCHER: Final = str(Path(__file__).parents[2] / "launchers" / "command_launcher.py")
 _INTERPRETER_FLAGS: Final = ("-I", "-S")
 _INHERITED_VARIABLES: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _CHUNK_BYTES: Final = 65_536

@@ -7,10 +7,11 @@ from typing import Final
 import click
 
 from ....message import Message
-from ....model.accounts.account import ALL_AGENTS, Agent
+from ....model.accounts.account import ALL_AGENTS, Agent, agent_of
 from ....model.change import Facts
 from ....model.page import Page
 from ....model.task import PauseCause
+from ....schedule.describe import describe_schedule
 from ....service.accounts.approval_policy import APPROVED_LABEL
 from ....wire.accounts import agent_json
 from ....wire.tasks.review import review_of
@@ -26,7 +27,7 @@ from ...output.styled_text import Cell, StyledText
 from ...output.table import Fit
 from ...parameters import after_option, limit_option, typed_limit
 from ...session.command_session import CommandSession, has_store, run_in_session
-from ...task_filter import task_argument
+from ...task_filter import optional_task_argument, task_argument
 from .owner import read_quotas, show_quotas
 
 _APPROVE: Final = Message("Let {name} run as it is", "允许 {name} 按现状运行")
@@ -56,6 +57,9 @@ _ALL_STOPPED: Final = Message(
     "All agents are stopped since {since}. They go on with: horae agent restart --all",
     "所有智能体自 {since} 起已停止。恢复:horae agent restart --all",
 )
+_LISTED: Final = 100
+"""Tasks in one list of `horae approve`."""
+_WAITING_FITS: Final = (Fit(wrap=12), Fit(1, wrap=12), Fit(2, wrap=12), Fit(wrap=12))
 _FITS: Final = (Fit(wrap=12), Fit(1, wrap=12), Fit())
 _agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name, as tasks show it.")
 _agent_or_all: Final = click.argument("agent", required=False, metavar="[AGENT]", help="Its name, as tasks show it.")
@@ -67,9 +71,12 @@ agent_commands: Final = CommandGroup("agent", help="List agents, limit one, stop
 
 
 @click.command("approve", cls=Command, asks=True)
-@task_argument
-def approve(out: Printer, *, task: str) -> None:
-    """Approve a task that an agent made, so that it runs."""
+@optional_task_argument
+def approve(out: Printer, *, task: str | None) -> None:
+    """Approve a task that an agent made, so that it runs; without a task, list those that wait."""
+    if task is None:
+        _list_waiting(out)
+        return
     found, digest = run_in_session(out, lambda app: _load_with_digest(app, task))
     if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
         _show_approved(out, found, _APPROVED_BEFORE)
@@ -80,6 +87,36 @@ def approve(out: Printer, *, task: str) -> None:
     # The digest pins the definition that was shown: a task that changed meanwhile is refused.
     facts = run_in_session(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
     _show_approved(out, facts, _APPROVED)
+
+
+def _list_waiting(out: Printer) -> None:
+    """Show the tasks that wait for approval, in the order of creation."""
+
+    async def work(app: CommandSession) -> Page[Facts]:
+        return await app.service.approvals.page(app.principal, None, _LISTED)
+
+    page = run_in_session(out, work) if has_store(out) else Page[Facts](())
+    if out.json:
+        out.data([task_json(each, out.language) for each in page.items])
+        return
+    if out.quiet:
+        out.ids([each.task.id for each in page.items])
+        return
+    if not page.items:
+        out.note(account_messages.NO_APPROVALS)
+        return
+    rows: list[list[Cell]] = [
+        [
+            each.task.name,
+            agent_of(each.task) or "",
+            each.task.owner,
+            describe_schedule(each.task.schedule, out.language),
+        ]
+        for each in page.items
+    ]
+    out.table(out.translate(account_messages.APPROVAL_TITLES).split("|"), rows, _WAITING_FITS)
+    message = account_messages.MORE_APPROVALS if page.after is not None else account_messages.SHOW_APPROVAL
+    out.note(message, number=_LISTED)
 
 
 @click.command("reject", cls=Command)

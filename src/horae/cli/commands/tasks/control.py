@@ -7,6 +7,7 @@ from datetime import datetime
 
 import click
 
+from ....lifecycle.control.restore import can_restore
 from ....lifecycle.due_backlog import MICROSECOND
 from ....model.change import Facts
 from ....model.entry import EntryKind
@@ -85,13 +86,23 @@ def resume(out: Printer, *, task: str | None, missed: MissedMode | None, filters
 
 
 @click.command("undo", cls=Command)
-@click.argument("operation", metavar="OPERATION", help="Its id, as the command that did it has printed.")
-def undo(out: Printer, *, operation: str) -> None:
-    """Undo a bulk pause or resume: each task gets the pause that it had before."""
-    show_report(out, messages.UNDO_MANY, run_in_session(out, lambda app: _undo(app, operation)))
+@click.argument(
+    "name", metavar="WHAT", help="The cancelled task, or the id of the operation: the command has printed it."
+)
+def undo(out: Printer, *, name: str) -> None:
+    """Undo the cancel of a task, or a bulk pause, resume or cancel."""
+    if name.startswith("opn_"):
+        show_report(out, messages.UNDO_MANY, run_in_session(out, lambda app: _undo_operation(app, name)))
+        return
+
+    async def action(app: CommandSession, each: Task) -> Facts:
+        return await app.service.tasks.undo_cancel(app.principal, each.id)
+
+    facts, _ = run_in_session(out, lambda app: _act_on_one(app, name, action))
+    _show(out, facts, out.translate(messages.RESTORED, name=facts.task.name))
 
 
-async def _undo(app: CommandSession, name: str) -> BulkReport:
+async def _undo_operation(app: CommandSession, name: str) -> BulkReport:
     operations = app.service.operations
     begun = await operations.undo(app.principal, name)
     return report_of(await operations.wait(app.principal, begun.id))
@@ -115,16 +126,15 @@ def skip(out: Printer, *, task: str, number: int) -> None:
 @optional_task_argument
 @bulk_options
 def cancel(out: Printer, *, task: str | None, filters: Values) -> None:
-    """End a task for good; its history stays."""
-
-    async def action(app: CommandSession, each: Task) -> Facts:
-        return await app.service.tasks.cancel(app.principal, each.id)
-
+    """Cancel a task; its history stays."""
     if is_filter(task, filters):
         act_on_many(out, filters, messages.CANCEL, BulkAction("cancel"))
         return
-    facts, _ = run_in_session(out, lambda app: _act_on_one(app, task or "", action))
+    before, _ = run_in_session(out, lambda app: _find_task(app, task or ""))
+    facts = run_in_session(out, lambda app: app.service.tasks.cancel(app.principal, before.task.id))
     _show(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
+    if can_restore(before.task.schedule, before.status.state):
+        out.note(messages.UNDO_CANCEL, id=facts.task.id)
 
 
 @click.command("rm", cls=Command, asks=True)

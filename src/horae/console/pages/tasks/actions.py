@@ -1,4 +1,4 @@
-"""Actions on one task: run now, pause, resume, skip, delete, and a backfill with its preview."""
+"""Actions on one task: run now, pause, resume, undo of a cancel, skip, delete, and a backfill with its preview."""
 
 from __future__ import annotations
 
@@ -65,6 +65,15 @@ def _pause_again(facts: Facts) -> Undo | None:
         return None
     fields = {"note": before.note, "until": "" if before.until is None else before.until.isoformat()}
     return Undo(f"{_path(facts)}/pause", fields)
+
+
+async def restore(request: PageRequest) -> Response:
+    facts = await load(request)
+    try:
+        await request.service.tasks.undo_cancel(request.viewer.principal, facts.task.id)
+    except Refusal as refusal:
+        return await render_refused(request, facts, refusal, "restore")
+    return request.back(_path(facts), request.notice("task_restored", task=facts.task.name))
 
 
 async def skip(request: PageRequest) -> Response:
@@ -158,6 +167,7 @@ ROUTES: Final = (
     form("/tasks/{id}/run", run_now),
     form("/tasks/{id}/pause", pause),
     form("/tasks/{id}/resume", resume),
+    form("/tasks/{id}/restore", restore),
     form("/tasks/{id}/skip", skip),
     form("/tasks/{id}/delete", delete),
     page("/tasks/{id}/backfill", preview_backfill),

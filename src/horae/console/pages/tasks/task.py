@@ -65,6 +65,9 @@ async def task_data(request: PageRequest, facts: Facts) -> dict[str, Any]:
     wanted = [*links_of(facts.task), *facts.task.successors]
     names = await request.service.tasks.names(request.viewer.principal, wanted) if wanted else {}
     data = _head_data(request, facts, names)
+    may_undo = facts.status.state is TaskState.CANCELLED and data["may"].write
+    tasks = request.service.tasks
+    data["can_restore"] = may_undo and await tasks.can_undo_cancel(request.viewer.principal, facts.task.id)
     parts = request.parts if _PARTS.issuperset(request.parts) else []
     if not parts or "chain" in parts:
         data |= await _chain_data(request, facts)

@@ -46,10 +46,10 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "nothing_to_undo": RefusalEntry(
             Conflict,
-            "The operation '{id}' changed no pause, so there is nothing to undo.",
-            "Only a bulk pause or resume that changed a task can be undone.",
-            "操作“{id}”没有更改任何暂停,无可撤销。",
-            "只有更改过任务的批量暂停或恢复才能撤销。",
+            "The operation '{id}' paused, resumed or cancelled no task, so there is nothing to undo.",
+            "Only a bulk pause, resume or cancel that changed a task can be undone.",
+            "操作“{id}”没有暂停、恢复或取消任何任务,无可撤销。",
+            "只有更改过任务的批量暂停、恢复或取消才能撤销。",
         ),
         "already_undone": RefusalEntry(
             Conflict,
@@ -61,9 +61,9 @@ CATALOGUE: Final = RefusalCatalogue(
         "undo_expired": RefusalEntry(
             Conflict,
             "The operation '{id}' could be undone until {until}.",
-            "Pause or resume the tasks by a filter instead.",
+            "Pause or resume the tasks by a filter instead; bring back a cancelled one with 'horae undo TASK'.",
             "操作“{id}”只能在 {until} 之前撤销。",
-            "请改为按筛选条件暂停或恢复任务。",
+            "请改为按筛选条件暂停或恢复任务;已取消的任务可用“horae undo 任务”恢复。",
         ),
     }
 )

@@ -1,17 +1,12 @@
-"""Undo log: records how a bulk pause or resume changes each pause, and reads these records back to restore the pauses."""
+"""Undo log: records how a bulk pause, resume or cancel changes each task, and reads these records back to restore them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ....clock import Clock
-from ....model.accounts.pause_change import (
-    PAUSE_CHANGE_KIND,
-    first_key,
-    pause_change,
-    pause_change_from,
-    pause_change_record,
-)
+from ....lifecycle.control.restore import restorable_change
+from ....model.accounts.pause_change import PAUSE_CHANGE_KIND, first_key, pause_change_from, pause_change_record
 from ....model.accounts.principal import Principal
 from ....model.change import Change, Facts
 from ....model.page import Page
@@ -24,7 +19,7 @@ from .bulk import Action
 
 
 class UndoLog:
-    """Log of one operation: each change of a pause is recorded in the transaction of its task."""
+    """Log of one operation: each pause, resume or cancel is recorded in the transaction of its task."""
 
     def __init__(self, operation: str, owner: str, clock: Clock) -> None:
         self.operation = operation
@@ -35,7 +30,7 @@ class UndoLog:
 
     def writes(self, facts: Facts, change: Change) -> Sequence[RecordWrite]:
         """Return the record of a change, to be written with it."""
-        recorded = pause_change(self.operation, facts, change)
+        recorded = restorable_change(self.operation, facts, change)
         self._has_change = recorded is not None
         if recorded is None:
             return ()
@@ -53,7 +48,7 @@ class UndoLog:
 
 
 class ChangedTasks:
-    """Listing of the tasks that an operation has changed, and the action that restores the pause of one of them.
+    """Listing of the tasks that an operation has changed, and the action that restores one of them.
 
     A dry run only checks whether it could be restored.
     """
@@ -76,10 +71,10 @@ class ChangedTasks:
         return Page(tuple(Facts(task, NEW_TASK_STATUS) for task in tasks), after)
 
     async def restore(self, task: Task) -> None:
-        """Restore the pause of a task and drop its record in one transaction: a repeated undo finds only the remaining records."""
+        """Restore a task and drop its record in one transaction: a repeated undo finds only the remaining records."""
         record = await self._records.get_record(PAUSE_CHANGE_KIND, self._prefix + task.id)
         if record is None:
             return
         drop = RecordWrite(record, record.version, dropped=True)
         tasks = self._tasks.with_attached(lambda _facts, change: () if change == Change() else (drop,))
-        await tasks.restore_pause(self._principal, pause_change_from(record), dry_run=self._dry_run)
+        await tasks.restore(self._principal, pause_change_from(record), dry_run=self._dry_run)

@@ -142,6 +142,18 @@ class ChannelContract:
             await channel.send(service.chat, text)
         assert await service.sent_texts() == [text]
 
+    async def test_a_text_of_the_greatest_length_is_sent_whole(
+        self, service: ChatService, listener: RecordingListener
+    ) -> None:
+        """Of characters that services count in different ways: in UTF-16 units, escaped, or in bytes."""
+        async with connected(service, listener) as channel:
+            limit = channel.limit
+            texts = [character * (limit.most // limit.measure(character)) for character in ("x", "&", "😀", "好")]
+            for text in texts:
+                assert limit.measure(text) > limit.most - limit.measure(text[0])
+                await channel.send(service.chat, text)
+        assert await service.sent_texts() == texts
+
     async def test_a_text_above_the_limit_is_refused(self, service: ChatService, listener: RecordingListener) -> None:
         async with connected(service, listener) as channel:
             with pytest.raises(DeliveryRefused) as refused:

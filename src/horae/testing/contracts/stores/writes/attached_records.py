@@ -8,11 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from .....errors import Conflict
-from .....lifecycle.control.control import pause, restore_pause
+from .....lifecycle.control.control import cancel, pause, restore_pause
+from .....lifecycle.control.restore import restorable_change, restore_cancelled
 from .....model.accounts.pause_change import (
+    CANCEL_RETENTION,
     PAUSE_CHANGE_KIND,
     PAUSE_CHANGE_RETENTION,
     PauseChange,
+    cancel_operation,
     first_key,
     pause_change,
     pause_change_from,
@@ -254,6 +257,36 @@ class AttachedRecordsContract(Contract):
         assert await _read_changes(store, "opn_1") == []
         assert [len(await _read_changes(store, name)) for name in ("opn_0", "opn_10")] == [1, 1]
         assert await store.drop_expired(NOON + PAUSE_CHANGE_RETENTION + HOUR, 10) == 2
+
+    async def test_a_cancel_with_its_record_is_undone_exactly(self, store: FullStore) -> None:
+        """Twice: the undo drops the record of its cancel, so that the next cancel writes a new one."""
+        task, held = a_task(), Pause(NOON - HOUR, PauseCause.ORPHANED, "gone 漢字", NOON + 9 * HOUR)
+        plain = Facts(task, NEW_TASK_STATUS, (an_entry(task, due=NOON + HOUR),))
+        paused = restore_pause(plain, held, NOON)
+        await store.add([a_new_task(task, status=paused.status or NEW_TASK_STATUS, entries=paused.put)])
+        before = await get_facts(store, task)
+
+        def cancel_and_record(facts: Facts) -> Change:
+            change = cancel(facts, NOON)
+            recorded = restorable_change(cancel_operation(NOON), facts, change)
+            assert recorded is not None
+            record = pause_change_record(recorded, task.owner, NOON, CANCEL_RETENTION)
+            return change._replace(attached=(RecordWrite(record),))
+
+        for _ in range(2):
+            await store.change(task.id, None, cancel_and_record)
+            (record,) = await _read_changes(store, cancel_operation(NOON))
+            recorded = pause_change_from(record)
+            assert (recorded.cancelled, recorded.before, record.expires) == (NOON, held, NOON + CANCEL_RETENTION)
+
+            def undo(facts: Facts, record: Record = record) -> Change:
+                drop = RecordWrite(record, record.version, dropped=True)
+                return restore_cancelled(facts, held, NOON, NOON)._replace(attached=(drop,))
+
+            await store.change(task.id, None, undo)
+            restored = await get_facts(store, task)
+            assert (restored.status, restored.task) == (before.status, before.task)
+            assert await _read_changes(store, cancel_operation(NOON)) == []
 
     async def test_a_change_of_records_alone_is_written(self, store: FullStore) -> None:
         setup = await _set_up(store)

@@ -6,7 +6,7 @@ container. As root it gives the agent a mount namespace in which the mounts are 
 following links before it is mounted, and an unprivileged sandbox can bind it though its folder is private. Linux only.
 """
 # Pathlib and contextlib take time to load.
-# ruff: noqa: PTH115, PTH123, PTH208, S606, SIM105
+# ruff: noqa: PTH115, PTH120, PTH123, S606
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` is the slowest import
     from typing import Any, Final, NoReturn
 
-_SIGKILL: Final = 9
-_SIGTERM: Final = 15
-_SIG_DFL: Final = 0
-_SIG_IGN: Final = 1
-_LAST_SIGNAL: Final = 31
-_PR_SET_PDEATHSIG: Final = 1
-_PR_SET_CHILD_SUBREAPER: Final = 36
+if TYPE_CHECKING:
+    from horae.launchers import process_tree
+else:  # run as a file, with nothing but the standard library on the path
+    sys.path.append(os.path.dirname(__file__))
+    import process_tree
+
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _CLONE_NEWNS: Final = 0x20000
 _MS_RDONLY: Final = 1
@@ -48,22 +47,18 @@ _RLIMITS: Final = {
     "open_files": resource.RLIMIT_NOFILE,
     "processes": resource.RLIMIT_NPROC,
 }
-_LIBC: Final = ctypes.CDLL(None, use_errno=True)
-_LIBC.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
-_LIBC.signal.restype = ctypes.c_void_p
 
 
 def main() -> None:
     channel, request_file, host = (int(word) for word in sys.argv[1:4])
     for descriptor in (channel, request_file):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no keywords
-    for number in (_SIGTERM, 1, 2):
-        _LIBC.signal(number, _SIG_IGN)  # only the host stops the agent
+    process_tree.ignore_signals(process_tree.SIGTERM, 1, 2)  # only the host stops the agent
     with open(request_file, "rb") as file:
         request = json.load(file)
     if request["adopts"]:
-        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    _send(channel, _supervise(request, channel, host))
+        process_tree.adopt_orphans()
+    process_tree.send(channel, _supervise(request, channel, host).encode())
 
 
 def _supervise(request: dict[str, Any], channel: int, host: int) -> str:
@@ -78,11 +73,11 @@ def _supervise(request: dict[str, Any], channel: int, host: int) -> str:
         _exec_agent(request, launcher, (status_write, gate_read, failure_write))
     for descriptor in (status_write, gate_read, failure_write):
         os.close(descriptor)
-    _release_streams()
+    process_tree.release_streams()
     with open(failure_read, "rb") as file:
         failure = file.read()
     if failure:
-        _kill_descendants()
+        process_tree.kill_leftovers(lambda: process_tree.signal_all(process_tree.descendants(), process_tree.SIGKILL))
         return "not_started " + failure.decode(errors="replace")
     if request["user"] is not None:
         # As the user of the agent: enough to watch, limit and kill it.
@@ -90,10 +85,10 @@ def _supervise(request: dict[str, Any], channel: int, host: int) -> str:
     watcher = AgentWatcher(request, agent, channel, host)
     if request["gated"]:
         watcher.limit_sandbox(status_read)
-        _send(gate_write, "go")
+        process_tree.send(gate_write, b"go")
     os.close(gate_write)
     code = watcher.wait_for_end()
-    _kill_descendants()
+    process_tree.kill_leftovers(lambda: process_tree.signal_all(process_tree.descendants(), process_tree.SIGKILL))
     if watcher.is_stopped and request["kill"]:
         _run_command(request["kill"], request["environment"])
     has_run = not request["has_status"] or b"exit-code" in _read_available(status_read)
@@ -111,7 +106,7 @@ class AgentWatcher:
         self._milliseconds_left = -1
         self._poll = select.poll()
         # The channel alone is not enough: a fork of the host could hold it open.
-        self._host_descriptor = _open_pidfd(host)
+        self._host_descriptor = process_tree.open_pidfd(host)
         self._agent_descriptor = os.pidfd_open(agent)
         for descriptor in (channel, self._agent_descriptor, self._host_descriptor):
             if descriptor is not None:
@@ -129,7 +124,7 @@ class AgentWatcher:
             resource.prlimit(json.loads(line)["child-pid"], resource.RLIMIT_NPROC, (most, most))
 
     def wait_for_end(self) -> int:
-        while (status := _reap(self._agent)) is None:
+        while (status := process_tree.reap(self._agent)) is None:
             ready = {each for each, _ in self._poll.poll(_TICK_MS if self._milliseconds_left >= 0 else _POLL_MS)}
             if self._channel in ready:
                 self._read_channel()
@@ -164,14 +159,15 @@ class AgentWatcher:
             _start_command(self._request["stop"], self._request["environment"])
         elif first:
             # The program of a sandbox ignores signals for the sandbox, and dies with it.
-            _signal_all(_descendants(), _SIGTERM, but=(self._agent,) if self._request["has_status"] else ())
+            own = {self._agent} if self._request["has_status"] else set()
+            process_tree.signal_all((pid for pid in process_tree.descendants() if pid not in own), process_tree.SIGTERM)
 
     def _kill(self) -> None:
         self.is_stopped = True
         self._milliseconds_left = -1
         if self._request["kill"]:
             _run_command(self._request["kill"], self._request["environment"])
-        _signal_all([self._agent], _SIGKILL)
+        process_tree.signal_all([self._agent], process_tree.SIGKILL)
 
 
 def _exec_agent(request: dict[str, Any], parent: int, descriptors: tuple[int, int, int]) -> NoReturn:
@@ -180,8 +176,7 @@ def _exec_agent(request: dict[str, Any], parent: int, descriptors: tuple[int, in
     step = "start"
     try:
         os.setsid()
-        for number in range(1, _LAST_SIGNAL + 1):
-            _LIBC.signal(number, _SIG_DFL)
+        process_tree.reset_signals()
         os.umask(0o077)
         step = "cgroup"
         for folder in request["cgroups"]:
@@ -193,13 +188,13 @@ def _exec_agent(request: dict[str, Any], parent: int, descriptors: tuple[int, in
         step = "limit"
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for name, value in request["rlimits"].items():
-            _limit(_RLIMITS[name], value)
+            process_tree.limit(_RLIMITS[name], value)
         step = "user"
         if request["user"] is not None:
             _drop_privileges(*request["user"])
-        _LIBC.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)  # after the change of the user, which clears it
+        process_tree.die_with_parent()  # after the change of the user, which clears it
         if request["no_new_privileges"]:
-            _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            process_tree.LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
         step = "directory"
@@ -219,7 +214,7 @@ def _exec_agent(request: dict[str, Any], parent: int, descriptors: tuple[int, in
 
 def _stage(mounts: list[list[Any]]) -> None:
     """Make a private mount namespace, and mount each source as /tmp/<number>."""
-    _check(_LIBC.unshare(_CLONE_NEWNS), "unshare")
+    _check(process_tree.LIBC.unshare(_CLONE_NEWNS), "unshare")
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     sources = [_open_without_links(source) for source, _ in mounts]
     _mount("tmpfs", _STAGE, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=64k")
@@ -246,7 +241,7 @@ def _open_without_links(path: str) -> int:
 
 def _mount(source: str | None, place: str, kind: str | None, flags: int, options: str | None = None) -> None:
     words = [None if word is None else word.encode() for word in (source, place, kind)]
-    done = _LIBC.mount(*words, ctypes.c_ulong(flags), None if options is None else options.encode())
+    done = process_tree.LIBC.mount(*words, ctypes.c_ulong(flags), None if options is None else options.encode())
     _check(done, f"mount {place}")
 
 
@@ -259,64 +254,6 @@ def _drop_privileges(user: int, group: int) -> None:
     os.setgroups([])
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)
-
-
-def _limit(which: int, value: int) -> None:
-    """Set a resource limit, at most this process's own."""
-    maximum = resource.getrlimit(which)[1]
-    if maximum != resource.RLIM_INFINITY:
-        value = min(value, maximum)
-    resource.setrlimit(which, (value, value))
-
-
-def _reap(agent: int) -> int | None:
-    """Reap every child that has ended; return the agent's status if it is among them."""
-    while True:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == agent:
-            return status
-        if pid == 0:
-            return None
-
-
-def _kill_descendants() -> None:
-    """Kill what the agent left behind, generation by generation: orphans become children of the launcher."""
-    try:
-        while True:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                _signal_all(_descendants(), _SIGKILL)
-                os.waitpid(-1, 0)
-    except ChildProcessError:
-        pass
-
-
-def _signal_all(processes: list[int], number: int, but: tuple[int, ...] = ()) -> None:
-    for pid in processes:
-        if pid not in but:
-            try:
-                os.kill(pid, number)
-            except (ProcessLookupError, PermissionError):
-                pass
-
-
-def _descendants() -> list[int]:
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit() and (parent := _parent(name)) is not None:
-            children.setdefault(parent, []).append(int(name))
-    descendants = list(children.get(os.getpid(), ()))
-    for pid in descendants:  # the list grows while it is iterated
-        descendants.extend(children.get(pid, ()))
-    return descendants
-
-
-def _parent(name: str) -> int | None:
-    try:
-        with open(f"/proc/{name}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])  # the process name may contain a ")"
-    except OSError:
-        return None
 
 
 def _start_command(argv: list[str], environment: dict[str, str]) -> int:
@@ -336,23 +273,8 @@ def _run_command(argv: list[str], environment: dict[str, str]) -> None:
     waiter = select.poll()
     waiter.register(os.pidfd_open(pid), select.POLLIN)
     if not waiter.poll(_COMMAND_SECONDS * 1000):
-        os.kill(pid, _SIGKILL)
+        os.kill(pid, process_tree.SIGKILL)
     os.waitpid(pid, 0)
-
-
-def _open_pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except OSError:  # it has ended
-        return None
-
-
-def _release_streams() -> None:
-    """Point the standard streams to /dev/null: the host sees their end once the agent has closed its own."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    os.close(null)
 
 
 def _read_available(descriptor: int) -> bytes:
@@ -361,13 +283,6 @@ def _read_available(descriptor: int) -> bytes:
         return os.read(descriptor, 65_536)
     except BlockingIOError:
         return b""
-
-
-def _send(channel: int, message: str) -> None:
-    try:
-        os.write(channel, message.encode())
-    except OSError:  # the host is gone
-        pass
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ threads, and cannot watch the command afterwards. The launcher runs with `-I -S`
 therefore requests are NUL-separated fields instead of JSON (10 ms), and signals are numbers (`signal` loads `enum`, 5 ms).
 """
 # Pathlib and contextlib take time to load, too.
-# ruff: noqa: PTH101, PTH102, PTH114, PTH118, PTH123, PTH208, SIM105
+# ruff: noqa: PTH101, PTH102, PTH114, PTH118, PTH120, SIM105
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import select
@@ -24,16 +23,13 @@ if TYPE_CHECKING:  # `typing` is the slowest import
     from collections.abc import Callable
     from typing import Final, NoReturn
 
+if TYPE_CHECKING:
+    from horae.launchers import process_tree
+else:  # run as a file, with nothing but the standard library on the path
+    sys.path.append(os.path.dirname(__file__))
+    import process_tree
+
 _ENOMEM: Final = 12
-_SIGKILL: Final = 9
-_SIGTERM: Final = 15
-_LAST_SIGNAL: Final = 31
-"""Of the standard signals; those that cannot be changed keep their disposition."""
-_SIG_DFL: Final = 0
-_SIG_IGN: Final = 1
-_PR_SET_PDEATHSIG: Final = 1
-_PR_SET_CHILD_SUBREAPER: Final = 36
-_IS_LINUX: Final = sys.platform == "linux"
 _IDLE_POLL_MS: Final = 1_000
 _STOP_POLL_MS: Final = 50
 """Poll intervals: the idle one reaps orphans; the short one counts the grace period, or replaces a missing pidfd."""
@@ -45,9 +41,6 @@ _LIMITS: Final = {
     b"processes": resource.RLIMIT_NPROC,
     b"file_size": resource.RLIMIT_FSIZE,
 }
-_LIBC: Final = ctypes.CDLL(None)
-_LIBC.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
-_LIBC.signal.restype = ctypes.c_void_p
 
 
 class LaunchRequest:
@@ -70,9 +63,9 @@ def main() -> None:
     channel, request_file, node = (int(word) for word in sys.argv[1:])
     for descriptor in (channel, request_file):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no keywords
-    _LIBC.signal(_SIGTERM, _SIG_IGN)  # only the node stops the command, also at a shutdown of the machine
-    if _IS_LINUX:
-        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # Only the node stops the command, also at a shutdown of the machine.
+    process_tree.ignore_signals(process_tree.SIGTERM)
+    process_tree.adopt_orphans()
     order = LaunchRequest(_read_all(request_file))
     try:
         if order.private:
@@ -92,11 +85,11 @@ def _run_command(order: LaunchRequest, channel: int, node: int) -> bytes:
     if command == 0:
         _exec_command(order, channel, launcher)
     _send(channel, b"started %d" % command)
-    _release_streams()
+    process_tree.release_streams()
     try:
         status = CommandWatcher(command, channel, node, order.grace).wait_for_end()
     finally:
-        _kill_leftovers(command)
+        process_tree.kill_leftovers(lambda: _kill_all(command))
     if os.WIFSIGNALED(status):
         return b"signal %d" % os.WTERMSIG(status)
     return b"exit %d" % os.WEXITSTATUS(status)
@@ -107,34 +100,22 @@ def _exec_command(order: LaunchRequest, channel: int, parent: int) -> NoReturn:
     message = b"error"
     try:
         os.setsid()
-        if _IS_LINUX:
-            _LIBC.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+        process_tree.die_with_parent()
         if os.getppid() != parent:
             os._exit(1)
-        # Ignored signals are inherited: Python ignores some, and so does a node started in the background.
-        for number in range(1, _LAST_SIGNAL + 1):
-            _LIBC.signal(number, _SIG_DFL)
+        process_tree.reset_signals()
         os.umask(0o077)
         message = b"place"
         os.chdir(order.directory)
         message = b"error"
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for name, value in order.limits:
-            _limit(_LIMITS[name], int(value))
+            process_tree.limit(_LIMITS[name], int(value))
         os.execve(order.program, order.arguments, order.environment)  # noqa: S606 - no shell is the point
     except (OSError, ValueError, MemoryError) as error:
         _send(channel, b"%s %d" % (message, getattr(error, "errno", None) or _ENOMEM))
     finally:
         os._exit(127)
-
-
-def _limit(which: int, value: int) -> None:
-    """Set a resource limit, at most this process's own; for CPU time the hard limit is a second above the soft one."""
-    hard = value + 1 if which == resource.RLIMIT_CPU else value
-    maximum = resource.getrlimit(which)[1]
-    if maximum != resource.RLIM_INFINITY:
-        value, hard = min(value, maximum), min(hard, maximum)
-    resource.setrlimit(which, (value, hard))
 
 
 class CommandWatcher:
@@ -151,8 +132,8 @@ class CommandWatcher:
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
         # The channel alone is not enough: a fork of the node could hold it open.
-        self._node_pidfd = _open_pidfd(node)
-        self._command_pidfd = _open_pidfd(command)
+        self._node_pidfd = process_tree.open_pidfd(node)
+        self._command_pidfd = process_tree.open_pidfd(command)
         for descriptor in (self._node_pidfd, self._command_pidfd):
             if descriptor is not None:
                 self._poll.register(descriptor, select.POLLIN)
@@ -160,7 +141,7 @@ class CommandWatcher:
             self._kill()
 
     def wait_for_end(self) -> int:
-        while (status := _reap(self._command)) is None:
+        while (status := process_tree.reap(self._command)) is None:
             ready = self._poll.poll(_STOP_POLL_MS if self._stopping or self._command_pidfd is None else _IDLE_POLL_MS)
             self._handle_ready({descriptor for descriptor, _ in ready})
             if self._stopping and not ready:
@@ -183,7 +164,7 @@ class CommandWatcher:
     def _stop(self) -> None:
         if not self._stopping:
             self._stopping = True
-            _signal_group(self._command, _SIGTERM)
+            _signal_group(self._command, process_tree.SIGTERM)
 
     def _count_down(self) -> None:
         self._polls_left -= 1
@@ -191,17 +172,7 @@ class CommandWatcher:
             self._kill()
 
     def _kill(self) -> None:
-        _signal_group(self._command, _SIGKILL)
-
-
-def _reap(command: int) -> int | None:
-    """Reap every child that has ended; return the command's status if it is among them."""
-    while True:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == command:
-            return status
-        if pid == 0:
-            return None
+        _signal_group(self._command, process_tree.SIGKILL)
 
 
 def _signal_group(command: int, number: int) -> None:
@@ -214,64 +185,12 @@ def _signal_group(command: int, number: int) -> None:
         pass
 
 
-def _kill_leftovers(command: int) -> None:
-    """Kill what the command left behind, generation by generation: orphans become children of the launcher."""
-    try:
-        while True:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                _kill_all(command)
-                os.waitpid(-1, 0)
-    except ChildProcessError:
-        if not _IS_LINUX:  # without a subreaper only the process group can be reached
-            _kill_all(command)
-
-
 def _kill_all(command: int) -> None:
     try:
-        os.killpg(command, _SIGKILL)
+        os.killpg(command, process_tree.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
-    for pid in _descendants():
-        try:
-            os.kill(pid, _SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
-
-
-def _descendants() -> list[int]:
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if _IS_LINUX else ():
-        if name.isdigit() and (parent := _parent(name)) is not None:
-            children.setdefault(parent, []).append(int(name))
-    descendants = list(children.get(os.getpid(), ()))
-    for pid in descendants:  # the list grows while it is iterated
-        descendants.extend(children.get(pid, ()))
-    return descendants
-
-
-def _parent(name: str) -> int | None:
-    try:
-        with open(f"/proc/{name}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])  # the process name may contain a ")"
-    except OSError:
-        return None
-
-
-def _open_pidfd(pid: int) -> int | None:
-    """Open a descriptor that becomes readable when the process ends; None where unsupported, or when it has ended."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
-
-
-def _release_streams() -> None:
-    """Point the standard streams to /dev/null: the node sees their end once the command has closed its own."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    os.close(null)
+    process_tree.signal_all(process_tree.descendants(), process_tree.SIGKILL)
 
 
 def _remove(folder: bytes) -> None:
@@ -314,10 +233,7 @@ def _receive(channel: int) -> bytes:
 
 
 def _send(channel: int, message: bytes) -> None:
-    try:
-        os.write(channel, message + b"\n")
-    except OSError:  # the node is gone
-        pass
+    process_tree.send(channel, message + b"\n")
 
 
 if __name__ == "__main__":

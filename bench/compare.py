@@ -254,7 +254,7 @@ class _Service:
         children = (
             Path(f"/proc/{self._supervisor}/task/{self._supervisor}/children").read_text(encoding="ascii").split()
         )
-        return sum(_process_seconds(each) for each in (self._supervisor, *map(int, children)))
+        return sum(process_seconds(each) for each in (self._supervisor, *map(int, children)))
 
 
 def _ask(
@@ -295,7 +295,7 @@ def _started_service(checkout: Checkout) -> Iterator[_Service]:
                 process.wait(_START_SECONDS)
 
 
-def _process_seconds(process: int) -> float:
+def process_seconds(process: int) -> float:
     schedstat = Path(f"/proc/{process}/task").iterdir()
     return sum(int((thread / "schedstat").read_text(encoding="ascii").split()[0]) for thread in schedstat) / 1e9
 
@@ -311,7 +311,7 @@ def _table(pairs: Sequence[tuple[Sample, Sample]]) -> str:
         before = [pair[0][name] for pair in pairs]
         after = [pair[1][name] for pair in pairs]
         ratios = [new / old for old, new in zip(before, after, strict=True)]
-        low, high = _interval(ratios)
+        low, high = interval_of_median(ratios)
         lines.append(
             f"| {name} | {statistics.median(before):.1f} | {statistics.median(after):.1f} "
             f"| {statistics.median(ratios):.3f} | {low:.3f} to {high:.3f} |"
@@ -319,7 +319,7 @@ def _table(pairs: Sequence[tuple[Sample, Sample]]) -> str:
     return "\n".join(lines)
 
 
-def _interval(ratios: Sequence[float]) -> tuple[float, float]:
+def interval_of_median(ratios: Sequence[float]) -> tuple[float, float]:
     """Return the bootstrap interval of the median."""
     chance = random.Random(1)
     medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))

@@ -40,6 +40,14 @@ async def main():
         await app.schedule_many([(task, now, {})] * int(sys.argv[2]))
 asyncio.run(main())
 """
+_WITHOUT_TIME_LIMIT: Final = """
+from importlib import import_module
+from contextlib import suppress
+# Under valgrind the time limit of a claim would divide it, by chance. The modules of older checkouts have other names.
+for name in ("sql.claim", "sql.claims.claim", "redis.claim", "redis.claims.claim"):
+    with suppress(ModuleNotFoundError):
+        import_module("horae.stores." + name).thread_time = lambda: 0.0
+"""
 CLAIM: Final = f"""
 import asyncio, sys
 from datetime import UTC, datetime, timedelta
@@ -60,10 +68,7 @@ from horae.model.task import Target
 from horae.ports.store import DEFAULT_TERMS, Node
 from horae.runtime.stores import make_store
 from horae.schedule import Once
-from horae.stores.redis import claim as redis_claim
-from horae.stores.sql import claim as sql_claim
-# Under valgrind the time limit of a claim would divide it, by chance.
-redis_claim.thread_time = sql_claim.thread_time = lambda: 0.0
+{_WITHOUT_TIME_LIMIT}
 SIZE, SECOND, ROUTES = 100, timedelta(seconds=1), frozenset({{"function:f"}})
 async def main():
     store, begin = make_store(sys.argv[1]), datetime.now(UTC).replace(microsecond=0)
@@ -91,9 +96,7 @@ RUN: Final = f"""
 import asyncio, sys
 from datetime import UTC, datetime, timedelta
 from horae import Horae
-from horae.stores.sql import claim as claim_module
-# Under valgrind the time limit of a claim would divide it, by chance.
-claim_module.thread_time = lambda: 0.0
+{_WITHOUT_TIME_LIMIT}
 left, finished = int(sys.argv[2]), None
 async def noop():
     global left
@@ -127,21 +130,26 @@ def _count(checkout: Checkout, program: str, stores: Stores, number: int, *, bes
         checkout.run("-c", _ADD, url, "1", folder=Path(folder))
         if beside:
             prepare(checkout, Path(folder), url)
-        valgrind = [
-            "valgrind",
-            "--tool=cachegrind",
-            "--cache-sim=no",
-            "--cachegrind-out-file=/dev/null",
-            "--fair-sched=yes",
-        ]
-        done = subprocess.run(
-            [*valgrind, checkout.python, "-P", "-c", program, url, str(number)],
-            cwd=folder,
-            env={**quiet_environment(), "PYTHONHASHSEED": "0"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        return count_instructions(checkout, program, url, str(number), folder=Path(folder))
+
+
+def count_instructions(checkout: Checkout, program: str, *arguments: str, folder: Path) -> int:
+    """Return the instructions of a program in the interpreter of a checkout."""
+    valgrind = [
+        "valgrind",
+        "--tool=cachegrind",
+        "--cache-sim=no",
+        "--cachegrind-out-file=/dev/null",
+        "--fair-sched=yes",
+    ]
+    done = subprocess.run(
+        [*valgrind, checkout.python, "-P", "-c", program, *arguments],
+        cwd=folder,
+        env={**quiet_environment(), "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = _COUNTED.search(done.stderr)
     assert found is not None, done.stderr
     return int(found[1].replace(",", ""))

@@ -2,7 +2,8 @@
 
     python -m bench.stations [--seconds 5] [--rate 500]
 
-`dispatch` measures node → worker → outcome without a store; `settled` measures plans of a real engine on SQLite, from claim to settlement.
+`dispatch` measures node → worker → outcome without a store. `settled` measures plans of a real engine on SQLite that are due at one
+instant, from there to the settlement of the last one: claims, dispatch, answers and settlements, without the adding of plans.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from time import process_time
 
 from bench.counts import Counts
+from bench.engine.horae_side import recorded
 from bench.results import Bar, Section, counted
 from horae import Horae
 from horae.clock import SystemClock
@@ -34,6 +38,10 @@ from horae.stores.memory import MemoryStore
 CLOCK = SystemClock()
 SLOTS = 256
 RATE = 500
+ADD_SECONDS = 1.0
+ADD_SECONDS_EACH = 0.001
+"""Time to add the plans, and to add each, before they are due."""
+LOOK_SECONDS = 0.005
 SETTLED_BAR = Bar("at least", 5_000)
 ROUND_TRIP_BAR = Bar("at most", 10)
 WORKER = """
@@ -113,7 +121,7 @@ async def measure_dispatch(folder: Path, seconds: float, rate: int) -> dict[str,
 
 
 async def measure_settled(folder: Path, number: int) -> dict[str, float]:
-    """Schedule many tasks that are due at once, and measure until the last one is settled."""
+    """Add plans that are due at one instant, and measure from there until the last one is settled."""
     listen = "tcp://127.0.0.1:46749"
     settings = {
         "enabled": True,
@@ -127,18 +135,34 @@ async def measure_settled(folder: Path, number: int) -> dict[str, float]:
         await app.service.stations.allow(app.who, "bench", load_or_make_keys(folder / "bench.key").public)
         key = load_or_make_keys(folder / "engine" / "server.key").public
         process = await start_worker(folder, listen, key)
-        target = {"kind": "station", "station": "bench", "command": "work"}
         try:
-            began = CLOCK.steady()
-            items = [(target, "now", {"number": place}) for place in range(number)]
-            handles = await app.schedule_many(items)  # type: ignore[arg-type]  # a target in wire format works too
-            for handle in handles:
-                await app.wait_for(handle.id, "120s")
-            elapsed = CLOCK.steady() - began
+            due = CLOCK.now() + timedelta(seconds=ADD_SECONDS + number * ADD_SECONDS_EACH)
+            target = {"kind": "station", "station": "bench", "command": "work"}
+            items = [(target, due, {"number": place}) for place in range(number)]
+            await app.schedule_many(items)  # type: ignore[arg-type]  # a target in wire format works too
+            left = (due - CLOCK.now()).total_seconds()
+            assert left > 0, "the plans were due before all were added"
+            await CLOCK.pause(left)
+            busy = process_time()
+            await wait_until_settled(app)
+            elapsed, busy = (CLOCK.now() - due).total_seconds(), process_time() - busy
         finally:
             process.kill()
             await process.wait()
-    return {"plans": number, "settled_per_second": round(number / elapsed)}
+    succeeded = await recorded(folder / "bench.db")
+    assert succeeded == number, f"{succeeded} of {number} succeeded"
+    return {
+        "plans": number,
+        "settled_per_second": round(number / elapsed),
+        "node_microseconds": round(busy / number * 1e6),
+    }
+
+
+async def wait_until_settled(app: Horae) -> None:
+    engine = app.engine
+    assert engine is not None
+    while await app.store.next_due() is not None or not engine.runner.is_idle or engine.settler.pending:
+        await CLOCK.pause(LOOK_SECONDS)
 
 
 def stations(counts: Counts) -> Iterator[Section]:
@@ -150,6 +174,7 @@ def stations(counts: Counts) -> Iterator[Section]:
     rows = (
         counted("node, worker and back", dispatch["calls_per_second"], "/s"),
         counted("plans settled, on SQLite", settled["settled_per_second"], "/s", SETTLED_BAR),
+        counted("processor time of the node for each", settled["node_microseconds"], "µs"),
         counted(f"round trip at {RATE}/s, p50", dispatch["p50_ms"], "ms"),
         counted(f"round trip at {RATE}/s, p99", dispatch["p99_ms"], "ms", ROUND_TRIP_BAR),
     )

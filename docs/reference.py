@@ -72,6 +72,7 @@ PAUSE_CAUSES: Final = {
     PauseCause.QUOTA: "A quota was lowered, and the task exceeds it; the note names the quota.",
     PauseCause.PREDECESSOR_DELETED: "A task that it runs after was deleted; the note names it.",
     PauseCause.GATE_FAILED: "Its gate failed eight times in a row; the note has its last words.",
+    PauseCause.OWNER_MOVING: "Its owner moves to another deployment, where the task goes on.",
 }
 EVENTS: Final = {
     EventKind.TASK_CREATED: "A task was made.",

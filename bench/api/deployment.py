@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 from bench.api.line import connected, request
 from horae.clock import SystemClock
 
-_HOME: Final = Path(__file__).resolve().parents[2]
 _FUNCTIONS: Final = Path(__file__).with_name("functions.py")
 _READY: Final = {"node.ready", "api.ready"}
 _PATIENCE: Final = 30
@@ -67,7 +66,14 @@ class Deployment(NamedTuple):
 
     def member(self, name: str, **quotas: int | None) -> str:
         """An owner with a token of its own, and quotas that are not in the way; the token."""
-        wide = {"active_tasks": None, "runs_per_day": None, "concurrent_runs": 1_000, **quotas}
+        wide = {
+            "active_tasks": None,
+            "stored_tasks": 10_000_000,
+            "runs_per_day": None,
+            "concurrent_runs": 1_000,
+            "idempotency_keys": 10_000_000,
+            **quotas,
+        }
         self.ask("PUT", f"/v1/owners/{name}", {"role": "member", "quotas": wide})
         made = self.ask("POST", "/v1/tokens", {"owner": name, "name": "bench"})
         return str(made["text"])
@@ -81,10 +87,12 @@ class Deployment(NamedTuple):
 
 
 @contextmanager
-def deployed(folder: Path, *options: str, settings: Mapping[str, str] | None = None) -> Iterator[Deployment]:
-    """Run the deployment during the block, then stop it gracefully."""
+def deployed(
+    folder: Path, *options: str, settings: Mapping[str, str] | None = None, python: str = sys.executable
+) -> Iterator[Deployment]:
+    """Run the deployment during the block, then stop it gracefully. `python`: the interpreter of another checkout."""
     url = f"sqlite:///{folder.absolute()}/horae.db"
-    command = [sys.executable, "-m", "horae", "up", str(_FUNCTIONS), "--store", url, "--port", "0", "--json", *options]
+    command = [python, "-P", "-m", "horae", "up", str(_FUNCTIONS), "--store", url, "--port", "0", "--json", *options]
     with (
         (folder / "log").open("ab") as log,
         subprocess.Popen(
@@ -92,7 +100,7 @@ def deployed(folder: Path, *options: str, settings: Mapping[str, str] | None = N
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            cwd=_HOME,
+            cwd=folder,
             env=_environment(folder, settings or {}),
         ) as process,
     ):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from shutil import which
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bench.api.deployment import Deployment
 from bench.api.line import connected, request
@@ -19,6 +19,7 @@ from horae.clock import SystemClock
 from horae.node.event_loop import run_fast
 
 KINDS: Final = ("get", "list", "create")
+BULK_SIZE: Final = 100
 CLIENT: Final = "wrk" if which("wrk") else "a client in Python, which takes as much of the machine as the server"
 _SCRIPT: Final = Path(__file__).with_name("asking.lua")
 _CLOCK: Final = SystemClock()
@@ -73,7 +74,7 @@ def press(deployment: Deployment, kind: str, connections: int, seconds: int, num
 
 async def _press(deployment: Deployment, kind: str, connections: int, seconds: int, number: int) -> Load:
     began = _CLOCK.steady()
-    requests = _requests(deployment, kind, number)
+    requests = make_requests(deployment, kind, number)
     took: list[float] = []
     refused = 0
 
@@ -89,28 +90,30 @@ async def _press(deployment: Deployment, kind: str, connections: int, seconds: i
     return Load(len(took), _CLOCK.steady() - began, percentile(took, 0.5), percentile(took, 0.99), refused, 0)
 
 
-def _requests(deployment: Deployment, kind: str, number: int) -> Iterator[bytes]:
-    """The same as those of the script."""
+def make_requests(deployment: Deployment, kind: str, number: int) -> Iterator[bytes]:
+    """The same as those of the script, and `bulk`: `BULK_SIZE` tasks in one request."""
     ids = (deployment.folder / "ids").read_text(encoding="ascii").split()
     head = deployment.head((deployment.folder / "member").read_text(encoding="ascii").strip())
     chance = random.Random(number)
     for sent in count(1):
         if kind == "create":
             more = {} if sent % 2 else {"Idempotency-Key": f"bench-{number}-{sent}"}
-            yield request("POST", "/v1/tasks", head | more, _body(number, sent))
+            yield request("POST", "/v1/tasks", head | more, json.dumps(_task(number, sent)).encode())
+        elif kind == "bulk":
+            tasks = [_task(number, sent * BULK_SIZE + each) for each in range(BULK_SIZE)]
+            yield request("POST", "/v1/tasks/bulk", head, json.dumps({"tasks": tasks}).encode())
         else:
             yield request("GET", f"/v1/tasks/{chance.choice(ids)}" if kind == "get" else _LIST, head)
 
 
-def _body(number: int, sent: int) -> bytes:
-    made = {
+def _task(number: int, sent: int) -> dict[str, Any]:
+    return {
         "name": f"report {number}-{sent}",
         "when": f"{sent % 60} {sent % 24} * * 1-5",
         "zone": "Europe/Berlin",
         "http": f"https://hooks.example.org/{sent}",
         "payload": {"number": sent},
     }
-    return json.dumps(made).encode()
 
 
 def _kept(file: Path, text: str) -> None:

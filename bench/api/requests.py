@@ -18,7 +18,7 @@ from horae.clock import SystemClock
 from horae.node.event_loop import run_fast
 
 # Requests a second, on the largest number of connections.
-_BARS: Final = {"create": 1_000, "get": 2_000, "list": 500}
+_BARS: Final = {"create": 1_800, "get": 5_000, "list": 1_200}
 _NAMES: Final = {"create": "create a task", "get": "get one", "list": "list of 50"}
 _LATENESS: Final = Bar("at most", 25)
 _CLOCK: Final = SystemClock()

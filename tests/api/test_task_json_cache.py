@@ -12,6 +12,8 @@ from horae.api.task_json_cache import encode_task
 from horae.choices import Language
 from horae.model.change import Facts
 from horae.model.entry import EntryState
+from horae.model.lanes.route import place_entry
+from horae.model.policy import Policies
 from horae.model.reason import Reason
 from horae.model.task import NEW_TASK_STATUS, TaskState
 from horae.testing.factories import NOON, a_run, a_task, an_entry
@@ -44,6 +46,14 @@ def test_change_of_a_cached_task_is_rendered(changed: Facts) -> None:
     for language in get_args(Language):
         for facts in (FACTS, FACTS, changed, changed, FACTS):
             assert encode_task(facts, language, now=NOON) == encode_json(task_json(facts, language, now=NOON))
+
+
+def test_entry_in_the_queue_of_a_route_waits_from_its_due_instant_on() -> None:
+    task = a_task(policies=Policies(where=(("gpu", "a100"),)))
+    facts = FACTS._replace(task=task, entries=(place_entry(task, an_entry(task, due=NOON + timedelta(hours=1))),))
+    for hours, waiting in ((0, b"null"), (2, b'"node:'), (0, b"null")):
+        encoded = encode_task(facts, "en", now=NOON + timedelta(hours=hours))
+        assert b'"waiting_for":' + waiting in encoded
 
 
 def test_last_run_is_never_taken_from_the_cache() -> None:

@@ -9,8 +9,9 @@ import pytest
 from tests.faults.fixtures import measured, workers
 from tests.faults.functions import FOLDER
 from tests.faults.testbed import Testbed
+from tests.servers.fixtures import postgres_server, redis_server
 
-__all__ = ["measured", "testbed", "workers"]
+__all__ = ["measured", "postgres_server", "redis_server", "testbed", "workers"]
 
 
 @pytest.fixture

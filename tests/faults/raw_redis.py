@@ -153,7 +153,8 @@ def _is_task(body: str) -> bool:
 
 
 def _task_document(body: str) -> TaskDocument:
-    definition, _, rest = body.partition("\n")
+    # What follows the end of the second line is left of a longer one.
+    definition, rest, *_ = body.split("\n", 2)
     return TaskDocument(json.loads(definition), json.loads(rest))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.compare import _interval, _table
+from bench.compare import _table, interval_of_median
 
 
 def test_ratio_is_the_median_of_the_pairs() -> None:
@@ -11,6 +11,6 @@ def test_ratio_is_the_median_of_the_pairs() -> None:
 
 
 def test_interval_contains_the_median_and_narrows_with_equal_ratios() -> None:
-    assert _interval([1.0] * 10) == (1.0, 1.0)
-    low, high = _interval([0.9, 1.0, 1.1, 1.2, 0.8])
+    assert interval_of_median([1.0] * 10) == (1.0, 1.0)
+    low, high = interval_of_median([0.9, 1.0, 1.1, 1.2, 0.8])
     assert 0.8 <= low <= 1.0 <= high <= 1.2

@@ -1,4 +1,4 @@
-"""Cache of rendered task JSON for lists, by task: a task whose definition and status have not changed is not encoded again."""
+"""Cache of rendered task JSON, by task: a task whose definition, status and agenda have not changed is not encoded again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..model.run import Run
 from ..model.task import Task
 from ..schedule import After
 from ..web.responses import encode_json
-from ..wire.tasks.task import NO_NAMES, StatusKey, live_json, static_json, status_json, status_key, task_json
+from ..wire.tasks.task import NO_NAMES, live_json, static_json, status_json, task_json
 
 _MAX_CACHED_CHARACTERS: Final = 2_048
 _MAX_CACHED_TASKS: Final = 2_048
@@ -20,12 +20,14 @@ _NO_LAST_RUN: Final = b'"last":null,"missed_24h":null}'
 
 
 class _Rendered(NamedTuple):
-    """Equal values render to equal JSON. Readers cache tasks, so these are mostly the same objects, and are not compared."""
+    """Equal facts render to equal JSON. Readers cache tasks, so that task and status are mostly the same objects, which are
+    equal without a comparison."""
 
-    task: Task
-    status: StatusKey
+    facts: Facts
     static: bytes
     json: bytes
+    has_lanes: bool
+    """The JSON depends on the instant, too: an entry waits in the queue of its route from its due instant on."""
 
 
 _cache: Final[dict[tuple[str, Language], _Rendered]] = {}
@@ -45,18 +47,18 @@ def encode_task(
         # The names of other tasks are not compared with those of the cached JSON.
         return encode_json(task_json(facts, language, last, names=names, now=now))
     cached = _cache.get((task.id, language))
-    if cached is not None and cached.task is not task and cached.task != task:
+    if cached is not None and last is None and not cached.has_lanes and cached.facts == facts:
+        return cached.json
+    if cached is not None and cached.facts.task != task:
         cached = None
     if last is not None:
         static = _encode_static(task, language) if cached is None else cached.static
         return b"%s,%s" % (static, encode_json(live_json(facts, last, now=now))[1:])
-    status = status_key(facts, now)
-    if cached is not None and cached.status == status:
-        return cached.json
     static = _encode_static(task, language) if cached is None else cached.static
-    rendered = b"%s,%s,%s" % (static, encode_json(status_json(*status))[1:-1], _NO_LAST_RUN)
+    rendered = b"%s,%s,%s" % (static, encode_json(status_json(facts, now))[1:-1], _NO_LAST_RUN)
     if len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS:
-        _keep(task, language, _Rendered(task, status, static, rendered))
+        has_lanes = any(entry.lane is not None for entry in facts.entries)
+        _keep(task, language, _Rendered(facts, static, rendered, has_lanes))
     return rendered
 
 

@@ -283,8 +283,8 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "move": CommandEntry(
                 "transfer.move:move_store",
                 Message(
-                    "Move everything to another store: resumable, and compared at the end.",
-                    "将全部数据迁移到另一个存储:可续传,结束时比对。",
+                    "Move everything, or one owner, to another store: resumable, and compared at the end.",
+                    "将全部数据或一个所有者迁移到另一个存储:可续传,结束时比对。",
                 ),
             ),
             "apply": CommandEntry(

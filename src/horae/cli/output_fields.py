@@ -67,7 +67,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "sent": "stream numbers",
     "stream": "name owner first last stored bytes keep keep_for_seconds oldest created",
     "stream-state": "name owner first last stored bytes keep keep_for_seconds oldest created cursors gaps",
-    "move": "from to dry_run resumed moved_before parts key_file key_file_wanted",
+    "move": "from to owner dry_run resumed moved_before given_up parts key_file key_file_wanted",
     "nodes": (
         "id home version host joined renewed load capacity clock_offset_ms draining labels renewed_ago_ms state "
         "clock_step functions"

@@ -16,9 +16,10 @@ from ..model.limits import NOTE_CHARACTERS, shorten
 from ..model.origin import ChainPlace, Origin, RootOccurrence
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.task import OPEN_STATES, PauseCause, Task, TaskState
+from ..model.task import OPEN_STATES, PauseCause, Task, TaskState, TaskStatus
 from ..schedule import After
 from ..schedule.after import Link, On
+from .agenda import initial_entry_state
 from .control.control import pause
 from .due_backlog import MICROSECOND
 from .event_rows import removed_entry_run, run_event
@@ -108,17 +109,25 @@ def _has_fired(row: ChainRow, link: Link) -> bool:
 
 
 def _fire(facts: Facts, row: ChainRow, fired: list[Link], last_planned: datetime | None) -> Change:
-    """Put the chained occurrence on the agenda; a paused task, or one that skips its next occurrence, records that."""
+    """Put the chained occurrence on the agenda; a paused task, or one that skips its next occurrence, records that.
+
+    A task that is held while its owner moves is not paused for its owner: its occurrence waits for the other deployment.
+    """
     task, status = facts.task, facts.status
     predecessors = {link.task for link in fired}
     parents = tuple(a.run_id for a in row.arrivals if a.predecessor in predecessors and a.run_id is not None)
     entry, row = _chained_entry(task, row, parents, last_planned)
-    if status.state is TaskState.PAUSED:
+    if status.state is TaskState.PAUSED and not _is_moving(status):
         return _skip_row(task, entry, row, Reason.PAUSED)
     if status.skips_left:
         skipped = _skip_row(task, entry, row, Reason.SKIP_REQUESTED)
         return skipped._replace(status=status._replace(skips_left=status.skips_left - 1))
-    return Change(put=(entry,), chain_rows=(row._replace(state=ChainState.FIRED),))
+    put = entry._replace(state=initial_entry_state(status))
+    return Change(put=(put,), chain_rows=(row._replace(state=ChainState.FIRED),))
+
+
+def _is_moving(status: TaskStatus) -> bool:
+    return status.pause is not None and status.pause.cause is PauseCause.OWNER_MOVING
 
 
 def skip_root(facts: Facts, row: ChainRow, last_planned: datetime | None) -> LinkDecision:

@@ -47,6 +47,8 @@ class PauseCause(StrEnum):
     QUOTA = "quota"
     PREDECESSOR_DELETED = "predecessor_deleted"
     GATE_FAILED = "gate_failed"
+    OWNER_MOVING = "owner_moving"
+    """Its owner moves to another deployment, which lets it go on (`lifecycle/control/owner_move.py`)."""
 
 
 class Target(NamedTuple):

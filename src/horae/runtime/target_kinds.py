@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import Refusal
+from ..json_encoder import COMPACT, make_encoder
 from ..model.limits import NAME_CHARACTERS
 from ..model.refusals import refuse
 from ..model.task import Target
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Created once: `json.dumps` creates a new encoder for every call."""
+_encode: Final = make_encoder(COMPACT)
 _BUILT_IN: Final = {
     "http": "targets.http.target:HTTP",
     "command": "targets.command.target:COMMAND",

@@ -28,7 +28,9 @@ from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
 from .accounts.audit import Audit
 from .accounts.calendar_tokens import CalendarTokens
+from .accounts.fenced_store import make_fenced_store
 from .accounts.key_budget import KeyBudget
+from .accounts.owner_moves import OwnerMoves
 from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
 from .accounts.secrets import SecretVault
@@ -116,9 +118,10 @@ class Service:
         check_mounts: Callable[[Group], Sequence[Refusal]] = lambda _group: (),
         plan_exec_timeout: timedelta = DEFAULT_EXEC_TIMEOUT,
     ) -> None:
-        self.store = store
+        self.owner_moves = OwnerMoves(store, clock)
+        self.store = make_fenced_store(store, self.owner_moves)
         self.zone = zone
-        self.secrets = secrets
+        self.secrets = secrets.with_records(self.store)
         self._clock = clock
         self._check = check
         self._notify = on_write
@@ -240,6 +243,7 @@ class Service:
             self.store, self._clock, self.audit, member_quotas=self._member_quotas, on_write=self._on_write
         )
         accounts.on_quotas = self._apply_quotas
+        accounts.check_writes = self.owner_moves.check_owner
         return accounts
 
     @cached_property
@@ -251,12 +255,15 @@ class Service:
     @cached_property
     def tokens(self) -> Tokens:
         tokens = Tokens(self.store, self._clock, self.accounts, self.audit, self.agents)
+        tokens.check_access = self.owner_moves.check_access
         tokens.on_agent_revoked = self.approvals.pause_revoked
         return tokens
 
     @cached_property
     def sessions(self) -> Sessions:
-        return Sessions(self.store, self._clock, self.accounts, self.tokens, self.audit)
+        sessions = Sessions(self.store, self._clock, self.accounts, self.tokens, self.audit)
+        sessions.check_access = self.owner_moves.check_access
+        return sessions
 
     @cached_property
     def calendar_tokens(self) -> CalendarTokens:
@@ -416,6 +423,8 @@ class Service:
 
     async def _warn_finished(self, principal: Principal, predecessors: Sequence[str]) -> tuple[Advisory, ...]:
         """Return a warning for the first of these tasks that does not run by itself any more."""
+        if not predecessors:
+            return ()
         reader = principal._replace(scopes=principal.scopes | {Scope.READ})
         for name in predecessors:
             try:

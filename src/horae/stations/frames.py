@@ -137,13 +137,13 @@ def parse_json(data: bytes | None) -> Any:
     if data is None:
         return None
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return _DECODER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))
     except (ValueError, RecursionError):
         return None
 
 
 def encode_json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
+    return _ENCODER.encode(value).encode(errors="replace")
 
 
 def caller_of(plan_id: int) -> str:
@@ -172,6 +172,11 @@ _FIRST_STATUSES: Final = frozenset({0x20, 0x21, 0x22, 0x24})
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
+
+
+# `json.loads` and `json.dumps` make these for each call with such arguments.
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant)
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _check_sizes(parts: Sequence[bytes]) -> Malformed | None:

@@ -45,6 +45,11 @@ class PartDigest(NamedTuple):
         return f"{self.digest:0{2 * _DIGEST_BYTES}x}"
 
 
+def fingerprint(item: Any) -> int:
+    """Hash one item, the same for every store that holds it."""
+    return _hash(encode_canonical(item))
+
+
 async def compute_digest(
     store: Moving, part: Part, on_page: Callable[[int], None] = lambda _row_count: None
 ) -> PartDigest:

@@ -299,7 +299,7 @@ def test_every_refusal_has_both_languages() -> None:
     names = dict.fromkeys(
         (
             "name id what most owner scope allowed value found least used wanted until digest agent version expected "
-            "retry_after depth found_zh least_zh most_zh example example_zh command remedy remedy_zh claim email domain more"
+            "retry_after depth found_zh least_zh most_zh example example_zh command remedy remedy_zh claim email domain more place"
         ).split(),
         "x",
     )

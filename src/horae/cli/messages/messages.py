@@ -391,6 +391,7 @@ PAUSE_CAUSES: Final[dict[str, Message]] = {
     "awaiting_approval": Message("needs approval", "待批准"),
     "agent_stopped": Message("agent stopped", "智能体已停止"),
     "owner_revoked": Message("rights revoked", "权限已撤销"),
+    "owner_moving": Message("owner moves", "所有者迁移中"),
 }
 """Short notes in a list for pauses that no user has requested; `show` and `why` have the whole sentence."""
 BLOCKED_NOTES: Final[dict[str, Message]] = {

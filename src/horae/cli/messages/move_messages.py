@@ -41,3 +41,32 @@ ONLY_THERE: Final = Message(
     "From now on start nodes on {target} only: {source} holds the same tasks, and a node there would run them once more.",
     "从现在起只在 {target} 上启动节点:{source} 仍有相同的任务,在那里启动节点会再次运行它们。",
 )
+OWNER_STEPS: Final[dict[str, Message]] = {
+    "fencing": Message("fencing: nothing is written for {owner} any more", "设置围栏:不再为 {owner} 写入"),
+    "stopping": Message("stopping: nothing of {owner} starts, live runs end", "停止:{owner} 不再启动,等待运行结束"),
+    "copying": Message("copying {owner}", "正在复制 {owner}"),
+    "comparing": Message("comparing {owner}", "正在比对 {owner}"),
+    "switching": Message(
+        "switching: {owner} belongs to the new place from now on", "切换:{owner} 从现在起属于新的部署"
+    ),
+    "clearing": Message("clearing: {owner} is removed from the old place", "清理:从旧的部署移除 {owner}"),
+    "starting": Message("starting {owner} in the new place", "正在新的部署中启动 {owner}"),
+    "done": Message("done", "完成"),
+}
+"""Steps of the move of one owner."""
+OWNER_MOVED: Final = Message(
+    "{owner} was moved from {source} to {target}: both were read again, and held the same",
+    "{owner} 已从 {source} 迁移到 {target}:两者已重新读取,内容相同",
+)
+OWNER_MOVED_BEFORE: Final = Message(
+    "{owner} was moved from {source} to {target} before: nothing was done",
+    "{owner} 之前已从 {source} 迁移到 {target}:没有任何操作",
+)
+OWNER_STAYS: Final = Message(
+    "the move was given up: {owner} goes on in {source}, and nothing of it is in {target}",
+    "已放弃迁移:{owner} 在 {source} 继续,{target} 中没有它的内容",
+)
+WOULD_MOVE_OWNER: Final = Message(
+    "{owner} would be moved from {source} to {target} (dry run: nothing was written)",
+    "将把 {owner} 从 {source} 迁移到 {target}(试运行:没有写入)",
+)

@@ -18,6 +18,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "既不运行节点也不提供接口,就没有可运行的内容。",
             "请去掉 --no-engine 或 --no-api。",
         ),
+        "move_needs_owner": RefusalEntry(
+            BadUsage,
+            "--place, --to-key-file and --abort belong to the move of one owner.",
+            "Name the owner: horae move FROM_URL TO_URL --owner OWNER",
+            "--place、--to-key-file 和 --abort 只用于迁移单个所有者。",
+            "请给出所有者：horae move 来源 目标 --owner 所有者",
+        ),
         "agents_without_engine": RefusalEntry(
             BadUsage,
             "Agents need the engine: their turns are runs of tasks.",

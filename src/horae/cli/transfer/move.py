@@ -12,6 +12,7 @@ import click
 
 from ..command import Command
 from ..messages import move_messages as words
+from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 from ..session.interruptible import run_interruptible
 
@@ -31,9 +32,25 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 @click.command("move", cls=Command, local_only=True)
 @click.argument("source", metavar="FROM_URL", help="The store that holds the deployment.")
 @click.argument("target", metavar="TO_URL", help="A new store, or one to which this was begun before.")
+@click.option("--owner", metavar="OWNER", help="Move this owner alone, between running deployments.")
+@click.option("--place", metavar="TEXT", help="With --owner: what its callers are told; by default the new store.")
+@click.option("--wait", metavar="5m", default="5m", help="With --owner: wait so long for its live runs.")
+@click.option("--to-key-file", metavar="FILE", help="With --owner: the key file of the new place, if it is another.")
+@click.option("--abort", is_flag=True, help="With --owner: give up the move that has begun.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-def move_store(out: Printer, *, source: str, target: str, dry_run: bool) -> None:
-    """Move everything to another store: resumable, and compared at the end."""
+def move_store(
+    out: Printer,
+    *,
+    source: str,
+    target: str,
+    owner: str | None,
+    place: str | None,
+    wait: str,
+    to_key_file: str | None,
+    abort: bool,
+    dry_run: bool,
+) -> None:
+    """Move everything, or one owner, to another store: resumable, and compared at the end."""
     from ..messages.refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
     from ..session.open_store import display_location, prepare_url, refuse_memory, store_exists  # noqa: PLC0415
 
@@ -42,6 +59,18 @@ def move_store(out: Printer, *, source: str, target: str, dry_run: bool) -> None
         refuse_memory(each)
     if not store_exists(from_settings):
         raise refuse_store("no_such_store", path=display_location(from_settings))
+    if owner is not None:
+        from .move_owner import OwnerMoveRequest, move_owner  # noqa: PLC0415
+
+        for each in (from_settings, to_settings):
+            if not store_exists(each):
+                raise refuse_store("no_such_store", path=display_location(each))
+            prepare_url(each, create=False)
+        request = OwnerMoveRequest(owner, source, target, place, wait, to_key_file, abort, dry_run)
+        move_owner(out, request, from_settings, to_settings)
+        return
+    if place is not None or to_key_file is not None or abort:
+        raise refuse("move_needs_owner")
     here = prepare_url(from_settings, create=False)
     there = None if dry_run and not store_exists(to_settings) else prepare_url(to_settings, create=not dry_run)
     result = run_interruptible(_move(out, here, there, target, dry_run=dry_run))
@@ -66,13 +95,13 @@ async def _move(out: Printer, here: str, there: str | None, typed_target: str, *
     from ...transfer.idle_check import LivenessCheck, refuse_local_nodes  # noqa: PLC0415
 
     liveness = LivenessCheck(SystemClock())
-    async with _open_store(here) as source:
+    async with open_named_store(here) as source:
         await refuse_local_nodes(source, liveness)
         sealed = bool((await source.store.records(SECRET, limit=1)).items)
         if there is None:
             plan, name = await plan_move(source, None), _store_name(typed_target)
         else:
-            async with _open_store(there) as target:
+            async with open_named_store(there) as target:
                 plan, name = await plan_move(source, target), target.name
                 await refuse_local_nodes(target, liveness)
                 if not dry_run:
@@ -85,7 +114,7 @@ async def _move(out: Printer, here: str, there: str | None, typed_target: str, *
 
 
 @asynccontextmanager
-async def _open_store(url: str) -> AsyncIterator[NamedStore]:
+async def open_named_store(url: str) -> AsyncIterator[NamedStore]:
     from ...runtime import make_store  # noqa: PLC0415
     from ...transfer import NamedStore  # noqa: PLC0415
 
@@ -194,9 +223,11 @@ def _shape(result: _MoveResult, keys: _Keys) -> dict[str, Any]:
     return {
         "from": result.source,
         "to": result.target,
+        "owner": None,
         "dry_run": result.dry_run,
         "resumed": result.begun is not None and not result.begun.done,
         "moved_before": result.begun is not None and result.begun.done,
+        "given_up": False,
         "parts": [
             {"part": part.value, "number": digest.item_count, "digest": None if result.dry_run else digest.hex_digest}
             for part, digest in result.parts.items()

@@ -60,6 +60,7 @@ TEXTS: Final[dict[str, Message]] = {
     "pause_orphaned": Message("its code is gone", "其代码已不存在"),
     "pause_owner_revoked": Message("its owner was revoked", "其所有者已作废"),
     "pause_quota": Message("its quota is used up", "其配额已用完"),
+    "pause_owner_moving": Message("its owner moves to another deployment", "其所有者正在迁移到另一个部署"),
     "pause_predecessor_deleted": Message("a task that it ran after was deleted", "其前置任务已被删除"),
     "pause_gate_failed": Message("its gate failed again and again", "其门控连续失败"),
     "pause_until_time": Message("until {time}", "至 {time}"),

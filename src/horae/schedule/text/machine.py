@@ -27,6 +27,9 @@ _CRON_NAMES: Final = "JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TU
 _FIELD: Final = re.compile(rf"(?:[\d*?,/#LW-]|{_CRON_NAMES})+", re.ASCII | re.IGNORECASE)
 _FIRST_FIELD: Final = re.compile(r"[\d*?,/-]+", re.ASCII)
 _WORD: Final = re.compile(r"\S+")
+_CRON_PREFIX: Final = re.compile(r"\s*cron\s+", re.IGNORECASE)
+_REPEATING_PREFIX: Final = re.compile(r"\s*R\d*/", re.ASCII | re.IGNORECASE)
+_EVERY_ALIAS: Final = re.compile(r"\s*@every\s+(\S+)\s*", re.IGNORECASE)
 _COUNT_WORDS: Final = ("times", "time", "次")
 _REPEATING: Final = re.compile(r"R(\d{0,9})/(?:([^/\s]+)/)?(P[^/\s]+)", re.ASCII | re.IGNORECASE)
 _RRULE: Final = re.compile(r"\s*((?:rrule:\s*)?freq=\S*|rrule:\S*)", re.IGNORECASE)
@@ -35,7 +38,7 @@ _ZONE_PREFIX: Final = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+", re.IGNORECASE)
 
 def split_cron(text: str) -> tuple[str, int] | None:
     """(expression, index of the modifiers) if the text begins like a cron expression, valid or not; else None."""
-    prefix = re.match(r"\s*cron\s+", text, re.IGNORECASE)
+    prefix = _CRON_PREFIX.match(text)
     begin = prefix.end() if prefix else 0
     words = list(_WORD.finditer(text, begin))
     if words and words[0].group().lower() in ALIASES:
@@ -65,7 +68,7 @@ def split_zone_prefix(text: str) -> tuple[str, int] | None:
 
 
 def cron_offset(text: str) -> int:
-    match = re.match(r"\s*cron\s+", text, re.IGNORECASE)
+    match = _CRON_PREFIX.match(text)
     return match.end() if match else 0
 
 
@@ -85,7 +88,7 @@ def read_rrule(rule: str, zone: str | None) -> Schedule:
 
 def read_repeating_interval(text: str, zone: str | None) -> Schedule | None:
     """Parse `R5/2026-03-01T00:00:00Z/PT5M` (five times, on a grid); None for other text."""
-    if not re.match(r"\s*R\d*/", text, re.ASCII | re.IGNORECASE):
+    if not _REPEATING_PREFIX.match(text):
         return None
     match = _REPEATING.fullmatch(text.strip())
     if match is None:
@@ -105,7 +108,7 @@ def read_repeating_interval(text: str, zone: str | None) -> Schedule | None:
 
 def read_every_alias(text: str, zone: str | None) -> Schedule | None:
     """Parse `@every 5m`; None for other text."""
-    match = re.fullmatch(r"\s*@every\s+(\S+)\s*", text, re.IGNORECASE)
+    match = _EVERY_ALIAS.fullmatch(text)
     return None if match is None else Every(parse_duration(match[1]), zone=zone)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from ...clock import Clock
 from ...entropy import entropy
 from ...errors import StoreFull
+from ...json_encoder import COMPACT, make_encoder
 from ...model.accounts.principal import Principal, Scope
 from ...model.ids import EPOCH, to_microseconds
 from ...model.page import MAX_PAGE_SIZE, Page
@@ -27,7 +28,7 @@ SEALED_KIND: Final = "audit"
 HEAD_KIND: Final = "audit.head"
 _HEAD_KEY: Final = "head"
 _SEAL_BATCH: Final = 200
-_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_encode: Final = make_encoder(COMPACT, ensure_ascii=True, sort_keys=True)
 _GENESIS: Final = "0" * 64
 _KEY_DIGITS: Final = 20
 _TRIES: Final = 20

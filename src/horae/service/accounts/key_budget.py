@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal
@@ -30,6 +32,7 @@ class KeyBudget:
         self._records = records
         self._clock = clock
         self._blocks: dict[str, _Block] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def take(self, principal: Principal) -> None:
         """Count one more key for this owner today; refused beyond the quota.
@@ -39,13 +42,27 @@ class KeyBudget:
         most = principal.quotas.idempotency_keys
         if most is None:
             return
-        now = self._clock.now().astimezone(UTC)
-        block = self._blocks.get(principal.owner)
-        if block is None or block.day != now.date() or block.left < 1:
-            block = _Block(now.date(), await self._reserve(principal.owner, most, now))
-        if len(self._blocks) >= _MAX_OWNERS:
-            self._blocks.clear()
-        self._blocks[principal.owner] = block._replace(left=block.left - 1)
+        if self._take_from_block(principal.owner):
+            return
+        lock = self._locks.get(principal.owner)
+        if lock is None:
+            lock = self._locks[principal.owner] = asyncio.Lock()
+        # One block for all requests that wait: each would otherwise reserve one, and all but one of them would be lost.
+        async with lock:
+            while not self._take_from_block(principal.owner):
+                now = self._clock.now().astimezone(UTC)
+                block = _Block(now.date(), await self._reserve(principal.owner, most, now))
+                if len(self._blocks) >= _MAX_OWNERS:
+                    self._blocks.clear()
+                self._blocks[principal.owner] = block
+
+    def _take_from_block(self, owner: str) -> bool:
+        """Take one of the keys that this process has reserved for today; False: none is left."""
+        block = self._blocks.get(owner)
+        if block is None or block.left < 1 or block.day != self._clock.now().astimezone(UTC).date():
+            return False
+        self._blocks[owner] = block._replace(left=block.left - 1)
+        return True
 
     async def _reserve(self, owner: str, most: int, now: datetime) -> int:
         """Reserve keys in the owner's record, which all processes share; return how many were reserved."""

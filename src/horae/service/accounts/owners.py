@@ -114,6 +114,8 @@ class Accounts:
         """Called after an owner was changed: cached accounts are out of date."""
         self.on_quotas: Callable[[str], Awaitable[object]] = ignore_owner
         """Called with the owner's name after a change, so that lowered quotas count at once."""
+        self.check_writes: Callable[[str], Awaitable[object]] = ignore_owner
+        """Called with the owner's name before a change; refuses one that moves to another deployment."""
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
         """Return accounts by name: all for an admin, for others their own."""
@@ -148,6 +150,7 @@ class Accounts:
         limits = quotas._asdict() if isinstance(quotas, Quotas) else quotas
         request = OwnerChange(role, zone, limits, note, expected, language)
         self._check(principal, name, request)
+        await self.check_writes(name)
         for _ in range(_TRIES):
             known = await self._store.get_record(OWNER_KIND, name)
             before = None if known is None else self.read(known)
@@ -219,6 +222,7 @@ class Accounts:
         return owner_from(record, self.members)
 
     async def _set_revoked(self, principal: Principal, name: str, revoked: datetime | None, action: str) -> Owner:
+        await self.check_writes(name)
         for _ in range(_TRIES):
             before = self.read(await self._get_record(principal, name))
             if (before.revoked is None) is (revoked is None):

@@ -389,6 +389,27 @@ CATALOGUE: Final = RefusalCatalogue(
             "智能体“{agent}”已被其所有者停止。",
             "可以继续时,由其所有者重新启动。",
         ),
+        "owner_moving": RefusalEntry(
+            Conflict,
+            "The owner '{owner}' is moving to {place}: nothing is written for it here meanwhile.",
+            "Try again there soon: its tokens will be valid there. If the move is given up, it goes on here.",
+            "所有者“{owner}”正在迁移到 {place}:期间在这里不为其写入任何内容。",
+            "请稍后在那里重试:其令牌届时在那里有效。如果放弃迁移,则在这里继续。",
+        ),
+        "owner_arriving": RefusalEntry(
+            Conflict,
+            "The owner '{owner}' is moving here, and has not arrived yet.",
+            "Try again soon. An interrupted move goes on with the same command.",
+            "所有者“{owner}”正在迁移到这里,尚未完成。",
+            "请稍后重试。中断的迁移用同一条命令继续。",
+        ),
+        "owner_moved": RefusalEntry(
+            Conflict,
+            "The owner '{owner}' has moved to {place}.",
+            "Send the request there; its tokens are valid there too.",
+            "所有者“{owner}”已迁移到 {place}。",
+            "请把请求发送到那里;其令牌在那里同样有效。",
+        ),
     }
 )
 

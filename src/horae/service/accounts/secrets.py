@@ -308,6 +308,20 @@ def _open_record(record: Record, key: Cipher) -> bytes | None:
     return key.open(sealed, _associated_data(record.owner, _name_of(record)))
 
 
+def open_sealed(record: Record, key: Cipher) -> bytes:
+    """Return the value of a secret's record; raises a refusal if another key has sealed it."""
+    content = _open_record(record, key)
+    if content is None:
+        raise refuse("secret_sealed_otherwise", name=_name_of(record), owner=record.owner, origin=key.origin)
+    return content
+
+
+def seal_again(record: Record, content: bytes, key: Cipher) -> Record:
+    """Return the record of a secret sealed with the key of another deployment."""
+    described = _describe(record)
+    return _sealed_record(record.owner, described.name, content, key, described.updated, described.agents)
+
+
 def _will_open(record: Record, key: Cipher) -> bool:
     return key.opens_with_current_key(_sealed_bytes(record), _associated_data(record.owner, _name_of(record)))
 

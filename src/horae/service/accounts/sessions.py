@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from hmac import digest as hmac_digest
@@ -36,7 +36,7 @@ from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from .audit import Audit
 from .identity import Identity
-from .owners import Accounts, new_local_owner
+from .owners import Accounts, ignore_owner, new_local_owner
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, is_foreign, refuse_agent
 from .secret_hash import hash_secret, is_secret
@@ -102,6 +102,8 @@ class Sessions:
         self._audit = audit
         self._bytes = make_bytes
         self._cache: dict[bytes, _CachedAccount] = {}
+        self.check_access: Callable[[str], Awaitable[object]] = ignore_owner
+        """Called with the owner of each valid session; refuses one that lives in another deployment."""
         self._on_account_change = accounts.on_change
         # A changed role, zone or language counts at once in this process, and within `CACHED_SECONDS` in others.
         accounts.on_change = self._forget_accounts
@@ -198,6 +200,7 @@ class Sessions:
         # It may expire while it is cached.
         if account is None or not account.session.is_valid(self._clock.now()):
             raise refuse("session_ended")
+        await self.check_access(account.owner.name)
         return _principal_of(account, request)
 
     async def _look_up(self, cookie: str, session_id: str, secret: str) -> _Account | None:

@@ -39,7 +39,7 @@ from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import load_agent_record
 from .agents import Agents
 from .audit import Audit
-from .owners import Accounts, new_local_owner
+from .owners import Accounts, ignore_owner, new_local_owner
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
@@ -64,6 +64,8 @@ class _CachedToken(NamedTuple):
 
     found: tuple[Token, Owner, Quotas] | None
     until: float
+    principals: dict[str, Principal]
+    """Principals of requests by front end, without the id of the request."""
 
 
 class Tokens:
@@ -85,6 +87,8 @@ class Tokens:
         self._cache: dict[bytes, _CachedToken] = {}
         self.on_agent_revoked: Callable[[Principal, str, str], Awaitable[object]] = _nothing_to_stop
         """Called with an owner and an agent whose last token was revoked, to pause its tasks."""
+        self.check_access: Callable[[str], Awaitable[object]] = ignore_owner
+        """Called with the owner of each valid token; refuses one that lives in another deployment."""
         # A changed role or quota counts at once in this process, and within `CACHED_SECONDS` in others.
         accounts.on_change = agents.on_change = self._cache.clear
 
@@ -93,11 +97,15 @@ class Tokens:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise refuse("bad_token")
-        account = await self._look_up(sha256(text.encode()).digest(), match[1], match[2])
+        found, _, principals = await self._look_up(sha256(text.encode()).digest(), match[1], match[2])
         # It may expire while it is cached.
-        if account is None or not account[0].is_valid(self._clock.now()):
+        if found is None or not found[0].is_valid(self._clock.now()):
             raise refuse("bad_token")
-        return principal_of(*account, via, request)
+        await self.check_access(found[1].name)
+        principal = principals.get(via)
+        if principal is None:
+            principal = principals[via] = principal_of(*found, via)
+        return principal._replace(request=request)
 
     async def make(
         self,
@@ -231,17 +239,17 @@ class Tokens:
                 return has_any, False
             page = await self._store.records(TOKEN_KIND, None, page.after, MAX_PAGE_SIZE)
 
-    async def _look_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
+    async def _look_up(self, digest: bytes, key: str, secret: str) -> _CachedToken:
         now = self._clock.steady()
         cached = self._cache.get(digest)
         if cached is not None and now < cached.until:
-            return cached.found
+            return cached
         account = await self._read_token(TOKEN_PREFIX + key, secret)
         if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         # The lifetime counts from before the read, so that a change after it is seen in time.
-        self._cache[digest] = _CachedToken(account, now + CACHED_SECONDS)
-        return account
+        cached = self._cache[digest] = _CachedToken(account, now + CACHED_SECONDS, {})
+        return cached
 
     async def _read_token(self, token_id: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         record = await self._store.get_record(TOKEN_KIND, token_id)
@@ -362,7 +370,7 @@ async def _nothing_to_stop(_who: Principal, _owner: str, _agent: str) -> None:
     return None
 
 
-def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: str = "") -> Principal:
+def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str) -> Principal:
     """Return the principal of a token: its scopes, and never more than the owner's role allows now."""
     scopes = token.scopes & SCOPES_OF[owner.role]
     is_agent = token.agent is not None
@@ -375,7 +383,6 @@ def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: 
         agent=token.agent,
         zone=owner.zone,
         quotas=quotas,
-        request=request,
         role=owner.role,
         language=owner.language,
     )

@@ -34,7 +34,7 @@ KEY_REFUSALS: Final = frozenset(
         "secret_sealed_otherwise",
     }
 )
-_OWNER_PREFIX: Final = "horae:webhook:"
+SIGNING_OWNER_PREFIX: Final = "horae:webhook:"
 
 
 class WebhookClient:
@@ -98,7 +98,7 @@ class WebhookClient:
         await self._secrets.set(_secret_principal(webhook), _secret_name(number), secret)
 
     async def read_secret(self, webhook: str, number: int) -> str | None:
-        return await self._secrets.reveal(_OWNER_PREFIX + webhook, _secret_name(number))
+        return await self._secrets.reveal(SIGNING_OWNER_PREFIX + webhook, _secret_name(number))
 
     async def remove_secrets(self, webhook: str, *numbers: int) -> None:
         for number in numbers:
@@ -109,7 +109,7 @@ class WebhookClient:
 
 
 def _secret_principal(webhook: str) -> Principal:
-    return Principal(_OWNER_PREFIX + webhook)
+    return Principal(SIGNING_OWNER_PREFIX + webhook)
 
 
 def _secret_name(number: int) -> str:

@@ -17,7 +17,7 @@ from ..accounts.secrets import SecretVault
 from .delivery import KEY_REFUSALS
 from .notice_text import render_message
 
-_OWNER_PREFIX: Final = "horae:destination:"
+ADDRESS_OWNER_PREFIX: Final = "horae:destination:"
 _URL: Final = "url"
 _ANSWERS: Final = {
     SendFailure.FORBIDDEN: Message(
@@ -62,7 +62,7 @@ class MessageClient:
         """Send notices as one message once, and return what happened; never raises for a failed delivery."""
         now = self._clock.now()
         try:
-            url = await self._secrets.reveal(_OWNER_PREFIX + destination.id, _URL)
+            url = await self._secrets.reveal(ADDRESS_OWNER_PREFIX + destination.id, _URL)
         except Refusal as refusal:
             return Attempt(now, None, refusal.message, (NO_KEY,) if refusal.code in KEY_REFUSALS else ())
         if url is None:
@@ -70,11 +70,11 @@ class MessageClient:
         return _attempt_of(await self._notifier.send(url, render_message(destination, notices)), self._clock)
 
     async def store_url(self, destination_id: str, url: str) -> None:
-        await self._secrets.set(Principal(_OWNER_PREFIX + destination_id), _URL, url)
+        await self._secrets.set(Principal(ADDRESS_OWNER_PREFIX + destination_id), _URL, url)
 
     async def remove_url(self, destination_id: str) -> None:
         try:
-            await self._secrets.remove(Principal(_OWNER_PREFIX + destination_id), _URL)
+            await self._secrets.remove(Principal(ADDRESS_OWNER_PREFIX + destination_id), _URL)
         except Refusal:
             return  # it was removed before
 

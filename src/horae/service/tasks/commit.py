@@ -17,11 +17,10 @@ from ..accounts.audit import Audit, changed_values
 from ..accounts.rights import can_see, check_system_task
 from ..query.argument_checks import check_id
 from ..query.id_prefix import resolve_task
+from .group_add import AttachRecords, GroupAdd, NewTasks
 from .quotas import definition_bytes
 from .task_quota import QuotaCheck, TaskQuota, TaskTransition
 
-AttachRecords: TypeAlias = Callable[[Sequence[Facts]], Sequence[RecordWrite]]
-"""Returns records to write with new tasks, all or nothing; it gets the tasks as they will be."""
 AttachToChange: TypeAlias = Callable[[Facts, Change], Sequence[RecordWrite]]
 """Returns records to write with the change of an existing task."""
 Detail: TypeAlias = Callable[[Facts | None, Change], Mapping[str, Any]]
@@ -63,20 +62,23 @@ class TaskWriter:
         audit: Audit,
         condition: Condition = accept_any,
         attach: AttachToChange = attach_no_records,
+        group_add: GroupAdd | None = None,
     ) -> None:
         self._book = book
         self._quota = quota
         self._audit = audit
         self._condition = condition
         self._attach = attach
+        # Shared with the writers made of this one, so that their requests form groups.
+        self._group_add = group_add or GroupAdd(quota, self._add_group)
 
     def with_condition(self, condition: Condition) -> TaskWriter:
         """Return a writer that also checks this condition."""
-        return TaskWriter(self._book, self._quota, self._audit, condition, self._attach)
+        return TaskWriter(self._book, self._quota, self._audit, condition, self._attach, self._group_add)
 
     def with_attached(self, attach: AttachToChange) -> TaskWriter:
         """Return a writer that writes these records with each change of a task."""
-        return TaskWriter(self._book, self._quota, self._audit, self._condition, attach)
+        return TaskWriter(self._book, self._quota, self._audit, self._condition, attach, self._group_add)
 
     async def change(self, principal: Principal, task_id: str, decide: ControlDecision, action: AuditAction) -> Facts:
         """Decide on one task and write the change; a foreign task is refused like an absent one."""
@@ -141,19 +143,36 @@ class TaskWriter:
         attach_records: AttachRecords,
         add: Callable[[Sequence[Change]], Any] | None = None,
     ) -> None:
-        """Insert new tasks, all or none, with one audit row per owner."""
-        tasks = [change.task for change in changes if change.task is not None]
+        """Insert new tasks, all or none, with one audit row per owner. Without `add`, other requests may share the
+        transaction."""
+        request = NewTasks(principal, changes, attach_records)
+        if add is None:
+            await self._group_add.add(request)
+            return
 
         async def write(quota_check: QuotaCheck) -> None:
-            quota_writings = quota_check.admit(
-                TaskTransition(_task_id(change), None, change.status or NEW_TASK_STATUS, _growth(None, change.task))
-                for change in changes
-            )
-            attached = (*quota_writings, *self._audit_rows(principal, tasks), *_build_attached(attach_records, changes))
-            first, *rest = changes
-            await (add or self._book.add)([_attach(first, attached), *rest])
+            await add(self._admitted_changes(quota_check, (request,)))
 
         await self._quota.write_within(principal, write)
+
+    async def _add_group(self, quota_check: QuotaCheck, requests: Sequence[NewTasks]) -> None:
+        await self._book.add(self._admitted_changes(quota_check, requests))
+
+    def _admitted_changes(self, quota_check: QuotaCheck, requests: Sequence[NewTasks]) -> list[Change]:
+        """Return the changes of requests whose caller has the same quotas, with the records to write with them."""
+        quota_writings = quota_check.admit(
+            TaskTransition(_task_id(change), None, change.status or NEW_TASK_STATUS, _growth(None, change.task))
+            for request in requests
+            for change in request.changes
+        )
+        admitted: list[Change] = []
+        for principal, changes, attach_records in requests:
+            tasks = [change.task for change in changes if change.task is not None]
+            first, *rest = changes
+            attached = (*self._audit_rows(principal, tasks), *_build_attached(attach_records, changes))
+            admitted += (_attach(first, (*quota_writings, *attached)), *rest)
+            quota_writings = ()
+        return admitted
 
     def _audit_rows(self, principal: Principal, tasks: Sequence[Task]) -> tuple[RecordWrite, ...]:
         if not principal.actor:

@@ -5,13 +5,13 @@ The number of tasks is checked in `task_quota`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import chain, islice, pairwise
 from typing import Final
 
 from ...errors import Refusal
+from ...json_encoder import SPACED, make_encoder
 from ...model.accounts.account import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ...model.chain_row import ChainLimit
@@ -38,6 +38,7 @@ _SCHEDULE_UNITS: Final = _UNITS[1:]
 """Without days: `every 2d` would ask for a time of day."""
 _UNITS_ZH: Final = (("小时", 3_600_000), ("分钟", 60_000), ("秒", 1_000), ("毫秒", 1))
 MIN_TARGET_BYTES: Final = 4_096
+_encode: Final = make_encoder(SPACED, ensure_ascii=True)
 _LEAST_BYTES: Final = 1024 * 1024
 """The smallest limit of stored bytes that a hint recommends."""
 
@@ -118,11 +119,15 @@ def definition_bytes(task: Task) -> int:
         task.name,
         task.key or "",
         *task.lanes,
-        json.dumps(to_json(task.schedule)),
+        _encode(to_json(task.schedule)),
         "" if task.policies.gate is None else task.policies.gate.spec,
     )
     labels = (text for label in task.labels for text in label)
-    return sum(len(text.encode(errors="replace")) for text in chain(texts, labels))
+    return sum(map(_byte_length, chain(texts, labels)))
+
+
+def _byte_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def check_schedule(principal: Principal, schedule: Schedule, now: datetime, counted: int = 0) -> None:

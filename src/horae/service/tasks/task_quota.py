@@ -186,9 +186,13 @@ class TaskQuota:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._counted: dict[str, _ByteCount] = {}
 
+    def is_limited(self, principal: Principal) -> bool:
+        """Whether writes of the caller need a quota check."""
+        return principal.agent is not None or not _is_unlimited(principal.quotas)
+
     async def write_within(self, principal: Principal, write: Callable[[QuotaCheck], Awaitable[_T]]) -> _T:
         """Call `write` with a quota check that still holds at the commit; retries after a lost race."""
-        if principal.agent is None and _is_unlimited(principal.quotas):
+        if not self.is_limited(principal):
             return await write(UNLIMITED)
         async with self._owner_lock(principal.owner):
             sure, output = False, None
@@ -207,7 +211,7 @@ class TaskQuota:
 
     async def check(self, principal: Principal, number: int) -> None:
         """Refuse so many new tasks beyond the limit, before the requests are parsed."""
-        if principal.agent is None and _is_unlimited(principal.quotas):
+        if not self.is_limited(principal):
             return
         rooms = (await self._load_check(principal)).uses
         for each in rooms:

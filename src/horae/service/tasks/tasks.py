@@ -21,10 +21,11 @@ from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, refuse_agent, scoped_key
 from ..events.destination_names import check_destinations
-from .commit import AttachRecords, AuditAction, TaskWriter, attach_nothing
+from .commit import AuditAction, TaskWriter, attach_nothing
 from .controls import TaskControls
 from .drafts import TaskDrafts
 from .functions.functions import Functions
+from .group_add import AttachRecords
 from .lookup import first_due
 from .task_quota import TaskQuota
 from .task_request import TaskRequest, names_predecessors, read_when

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
+from ...json_encoder import COMPACT, make_encoder
 from ...model.ids import EPOCH, to_microseconds
 from ...model.origin import ChainPlace, RootOccurrence
 from ...model.policy import Policies
@@ -29,22 +30,6 @@ _read_modifiers: Final = attrgetter("zone", "start", "end", "repeat", "counting"
 _NO_MODIFIERS: Final = (None, None, None, None, "run", None, None, None)
 
 
-def _make_encode() -> Callable[[Any], str]:
-    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return encoder.encode
-    # `JSONEncoder.encode` makes this object for every call, which takes longer than the encoding of a short value.
-    sort_keys, skip_keys, allow_nan = False, False, True
-    flags = (sort_keys, skip_keys, allow_nan)
-    chunks = make(None, encoder.default, json.encoder.encode_basestring, None, ":", ",", *flags)
-
-    def encode(value: Any) -> str:
-        return "".join(chunks(value, 0))
-
-    return encode
-
-
 def _make_decode() -> Callable[[str], Any]:
     decoder: Any = json.JSONDecoder()
     scan = decoder.scan_once
@@ -61,7 +46,7 @@ def _make_decode() -> Callable[[str], Any]:
     return decode
 
 
-encode: Final = _make_encode()
+encode: Final = make_encoder(COMPACT)
 """Encodes a value as short JSON text."""
 decode: Final = _make_decode()
 

@@ -98,11 +98,15 @@ class SqliteConnection:
     @contextmanager
     def busy_timeout(self, seconds: float) -> Iterator[None]:
         """Use another busy timeout within the block."""
-        self._busy_seconds = seconds
+        self.set_busy_timeout(seconds)
         try:
             yield
         finally:
-            self._busy_seconds = _BUSY_SECONDS
+            self.set_busy_timeout(None)
+
+    def set_busy_timeout(self, seconds: float | None) -> None:
+        """Set the busy timeout; None: the default again."""
+        self._busy_seconds = _BUSY_SECONDS if seconds is None else seconds
 
     def begin(self) -> None:
         """Begin a write transaction, in the order in which the file lock serves the waiting processes."""

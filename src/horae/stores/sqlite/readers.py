@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
-from functools import partial
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
@@ -79,12 +78,18 @@ class Readers:
         try:
             connection = self._take_connection()
             try:
-                with nullcontext() if busy_seconds is None else connection.busy_timeout(busy_seconds):
-                    return work(connection) if single_statement else _in_read_transaction(connection, work)
+                if busy_seconds is not None:
+                    connection.set_busy_timeout(busy_seconds)
+                return work(connection) if single_statement else _in_read_transaction(connection, work)
             finally:
+                if busy_seconds is not None:
+                    connection.set_busy_timeout(None)
                 self.statements += connection.reset_statement_count()
-                # A connection that could not end its transaction is closed, not reused.
-                (connection.close if connection.in_transaction else partial(self._idle.put, connection))()
+                if connection.in_transaction:
+                    # A connection that could not end its transaction is closed, not reused.
+                    connection.close()
+                else:
+                    self._idle.put(connection)
         except apsw.Error as error:
             raise translate_error(error) from error
 

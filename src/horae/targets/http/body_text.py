@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from ...json_encoder import COMPACT, make_encoder
 from ...model.limits import RESULT_BYTES
 from ...outgoing.exchange import Response
 from .refusals import refuse
 
 Masker: TypeAlias = Callable[[str], str]
 
-_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-"""Created once: `json.dumps` creates a new encoder for every call."""
+_encode: Final = make_encoder(COMPACT, allow_nan=False)
 _CHARSET: Final = re.compile(r"charset=\"?([A-Za-z0-9_-]{1,40})")
 _CHARSETS: Final = frozenset(
     # Some of Python's codecs take quadratic time; none of these does.

@@ -114,7 +114,7 @@ def read_spec(given: Mapping[str, Any], allowed: Networks) -> Spec:
         headers=_headers(given.get("headers") or {}),
         has_body="body" in given,
         body=given.get("body"),
-        success=check_statuses(given.get("success", DEFAULT_STATUSES)),
+        success=check_statuses(given["success"]) if "success" in given else DEFAULT_STATUSES,
         redirects=_number("redirects", given.get("redirects", 0), 0, MAX_REDIRECTS),
         sign=_sign(given.get("sign")),
         preset=preset,

@@ -143,9 +143,11 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "from": TEXT,
             "to": TEXT,
+            "owner": nullable(TEXT),
             "dry_run": BOOLEAN,
             "resumed": BOOLEAN,
             "moved_before": BOOLEAN,
+            "given_up": BOOLEAN,
             "parts": list_of(
                 closed(
                     {

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...json_encoder import SPACED, make_encoder
 from ...model.refusals import refuse
 from ...model.task import Target
 from ..fields import check_fields
 
-_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Built once: `json.dumps` with options builds a new encoder for every text."""
+_encode: Final = make_encoder(SPACED, allow_nan=False)
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
 """Shorthands for `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`.
 """

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...choices import Language
+from ...json_encoder import SPACED, make_encoder
 from ...model.agents.agent_task import owner_of_prompt
 from ...model.change import Facts
 from ...model.entry import CONTROL_KINDS, EntryState
@@ -56,10 +57,10 @@ READ_ONLY_FIELDS: Final = (
     "missed_24h",
 )
 """Fields that only Horae sets; ignored when an exported task is read back."""
+_NEW_FIELDS: Final = dict.fromkeys((*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, AGENT, *SHORT_TARGETS))
+_EXPORTED_FIELDS: Final = _NEW_FIELDS | dict.fromkeys(READ_ONLY_FIELDS)
 _MAX_CACHED_CHARACTERS: Final = 2_048
-_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Built once: `json.dumps` with options builds a new encoder for every text."""
-"""Entry kinds that lead to no run."""
+_encode: Final = make_encoder(SPACED, allow_nan=False)
 NO_NAMES: Final[Mapping[str, str]] = {}
 
 
@@ -122,7 +123,7 @@ def live_json(
     """Encode the fields that change from run to run, as of `now`."""
     task = facts.task
     return {
-        **status_json(*status_key(facts, now)),
+        **status_json(facts, now),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
         "missed_24h": missed,
     }
@@ -131,31 +132,16 @@ def live_json(
 OWNER_BLOCKED: Final = "owner"
 
 
-class StatusKey(NamedTuple):
-    """Everything that the status fields depend on: equal values render to equal JSON, so this is a cache key."""
-
-    status: TaskStatus
-    upcoming: datetime | None
-    zone: str | None
-    running: int
-    waiting: str | None
-
-
-def status_key(facts: Facts, now: datetime | None = None) -> StatusKey:
-    waits = waiting_for(facts, now)
-    return StatusKey(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waits)
-
-
-def status_json(
-    status: TaskStatus, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
-) -> dict[str, Any]:
+def status_json(facts: Facts, now: datetime | None = None) -> dict[str, Any]:
+    """Encode the state of the task, without its newest run."""
+    upcoming = next_due(facts)
     return {
-        "state": status.state.value,
+        "state": facts.status.state.value,
         "next": utc(upcoming),
-        "next_local": local(upcoming, zone),
-        **_counters_json(status),
-        "running": running,
-        "waiting_for": waiting,
+        "next_local": local(upcoming, facts.task.schedule.zone),
+        **_counters_json(facts.status),
+        "running": len(facts.live),
+        "waiting_for": waiting_for(facts, now),
     }
 
 
@@ -176,10 +162,12 @@ def _counters_json(status: TaskStatus) -> dict[str, Any]:
 
 def next_due(facts: Facts) -> datetime | None:
     """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
-    dues = [
-        entry.due for entry in facts.entries if entry.state is not EntryState.ASLEEP and entry.kind not in CONTROL_KINDS
-    ]
-    return min(dues, default=None)
+    soonest: datetime | None = None
+    for entry in facts.entries:
+        is_run = entry.state is not EntryState.ASLEEP and entry.kind not in CONTROL_KINDS
+        if is_run and (soonest is None or entry.due < soonest):
+            soonest = entry.due
+    return soonest
 
 
 def waiting_for(facts: Facts, now: datetime | None = None) -> str | None:
@@ -190,18 +178,20 @@ def waiting_for(facts: Facts, now: datetime | None = None) -> str | None:
     """
     if facts.block_reason is not None and facts.status.state is TaskState.ACTIVE:
         return f"{OWNER_BLOCKED}:{facts.block_reason.value}"
+    is_held = False
     for entry in facts.entries:
+        lane = entry.lane
         if entry.state is EntryState.PARKED:
-            return f"{'node' if is_route(entry.lane) else 'lane'}:{entry.lane}"
-        if now is not None and entry.due <= now and is_queue(entry.lane):
-            return f"node:{entry.lane}"
-    return "run" if any(entry.state is EntryState.HELD for entry in facts.entries) else None
+            return f"{'node' if is_route(lane) else 'lane'}:{lane}"
+        if lane is not None and now is not None and entry.due <= now and is_queue(lane):
+            return f"node:{lane}"
+        is_held = is_held or entry.state is EntryState.HELD
+    return "run" if is_held else None
 
 
 def read_task(value: object, *, exported: bool = False) -> TaskRequest:
     """Decode a task request. `exported`: fields that only Horae sets are ignored instead of refused."""
-    allowed = (*DEFINITION_FIELDS, *AFTER_FIELDS, PAST, AGENT, *SHORT_TARGETS, *(READ_ONLY_FIELDS if exported else ()))
-    fields = read_prompt(read_after(check_fields("task", value, allowed)))
+    fields = read_prompt(read_after(check_fields("task", value, _EXPORTED_FIELDS if exported else _NEW_FIELDS)))
     for name in ("name", "when"):
         if fields.get(name) is None:
             raise refuse("missing_field", name=name)

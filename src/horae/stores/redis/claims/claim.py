@@ -20,13 +20,14 @@ from ....ports.store import Claim, Claimed, LinkObserver
 from ...chains import ignore_links
 from ...claim_rules import check_entry_moved
 from ..layout.document_cache import DocumentCache
-from ..layout.documents import TaskDocument, decode_task_document
+from ..layout.documents import decode_task_document, state_line_at
 from ..layout.keys import EntryName, entry_member, parse_entry_member
 from ..layout.lane_documents import decode_limits
 from ..transactions.runner import RedisTransactions
 from ..transactions.transaction import Committed, Transaction, Word
 from ..transactions.unit_of_work import UnitOfWork, read_limits
 from .agenda_heads import earliest_of_queues, head_commands, head_of
+from .upcoming import Upcoming, UpcomingEntries
 
 MAX_CLAIM_SLICE: Final = CLAIM_SLICE
 RESERVATION_MICROSECONDS: Final = 5_000_000
@@ -63,6 +64,8 @@ class _Taken(NamedTuple):
     members: list[str]
     names: list[EntryName]
     documents: list[str | None]
+    left: Upcoming | None = None
+    """What the claim before has read beyond these entries, if it has read them as well: the commit checks that no others are due."""
 
     @property
     def token(self) -> int:
@@ -76,6 +79,8 @@ class _Decided(NamedTuple):
     last_owner: str | None = None
     is_overtaken: bool = False
     """Whether nothing was decided, because another client has changed what was read."""
+    asks_upcoming: bool = False
+    """Whether the last answer of the commit is that of `UPCOMING`."""
 
 
 class Claimer:
@@ -89,6 +94,7 @@ class Claimer:
         """Number of claims to come that reserve their entries in any case."""
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         """Claims of this process do not overtake each other: one waits until another has committed what it left on the agenda."""
+        self._upcoming: Final = UpcomingEntries()
         self.on_linked: LinkObserver = ignore_links
 
     async def claim(self, request: ClaimRequest) -> Claim:
@@ -97,6 +103,10 @@ class Claimer:
         async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             may_see = not self._contended
             self._contended = max(0, self._contended - 1)
+            if may_see and not request.queues:
+                claim = await self._claim_upcoming(request)
+                if claim is not None:
+                    return claim
             answer = await self._take(request, may_see=may_see)
             if answer[0] == "seen":
                 claim = await self._claim_taken(request, answer)
@@ -116,7 +126,21 @@ class Claimer:
             return Claim()
         if kind == "idle":
             return await self._idle(request, rest)
-        taken = _build_taken(rest, is_reserved=kind == "reserved")
+        return await self._commit_taken(request, _build_taken(rest, is_reserved=kind == "reserved"))
+
+    async def _claim_upcoming(self, request: ClaimRequest) -> Claim | None:
+        """Claim entries that the last claim has read; None if there are none, or the agenda has changed since then."""
+        found = self._upcoming.take(request.now, request.node, request.room)
+        if found is None:
+            return None
+        due, left = found
+        answer = (due.epoch, due.counter, due.node, due.limits, due.members, due.documents)
+        claim = await self._commit_taken(request, _build_taken(answer, is_reserved=False)._replace(left=left))
+        self._upcoming.report(is_current=claim is not None)
+        return claim
+
+    async def _commit_taken(self, request: ClaimRequest, taken: _Taken) -> Claim | None:
+        """Decide and commit; None if the entries were not reserved and another claim was faster."""
         try:
             decided, committed = await self._database.transact(lambda each: self._decide(each, request, taken))
         except Exception:
@@ -126,11 +150,17 @@ class Claimer:
         if decided.is_overtaken:
             return None
         decided.unit.update_cache(self._cache, committed)
+        if decided.asks_upcoming and committed.answers:
+            self._keep_upcoming(request, taken, committed.answers[-1])
         if decided.unit.linked_changes:
             self.on_linked(decided.unit.linked_changes)
         if decided.last_owner is not None and not request.queues:
             self._last_owner = decided.last_owner
         return Claim() if decided.claim is None else self._with_head(request, decided.claim, committed)
+
+    def _keep_upcoming(self, request: ClaimRequest, taken: _Taken, answer: Sequence[Any]) -> None:
+        known = taken.left or Upcoming(request.node, 0, taken.epoch, taken.counter, taken.node, taken.limits)
+        self._upcoming.put(known._replace(counter=taken.counter + 1), answer)
 
     async def _return(self, reservation: _Taken) -> None:
         """Put all entries back on the agenda after a failed decision; if the server is gone, they return by themselves."""
@@ -161,7 +191,7 @@ class Claimer:
         return head_commands(keys)
 
     def _with_head(self, request: ClaimRequest, claim: Claim, committed: Committed) -> Claim:
-        answers = committed.answers
+        answers = committed.answers if request.queues else committed.answers[:4]
         head = earliest_of_queues(answers) if request.queues else head_of(answers, request.now)
         return _build_claim(claim, request, head)
 
@@ -247,9 +277,7 @@ class Claimer:
         limits = decode_limits(await transaction.read_one(keys.limits))
         unit = UnitOfWork(transaction, limits, request.now)
         for name in taken.names:
-            document = await self._document(transaction, name.task_id)
-            if document is not None:
-                unit.take(document)
+            await self._take_document(unit, name.task_id)
         await unit.load_lanes()
         await unit.follow_plans()
         round_ = _Round(request, taken.token)
@@ -263,9 +291,15 @@ class Claimer:
             transaction.call("HINCRBY", keys.tokens, "counter", 1)
         for member in round_.returned:
             _release_guard(unit, parse_entry_member(member).task_id)
+        if taken.left is not None:
+            transaction.require(str(len(taken.members)), "AGENDA", keys.timed, str(to_microseconds(request.now)))
         for words in self._head_commands(request):
             transaction.ask(*words)
-        return _Decided(Claim(tuple(round_.claimed), round_.decided), unit, round_.last_owner)
+        asks_upcoming = (
+            not taken.is_reserved and not request.queues and self._upcoming.ask(transaction, request.now, taken.left)
+        )
+        claim = Claim(tuple(round_.claimed), round_.decided)
+        return _Decided(claim, unit, round_.last_owner, asks_upcoming=asks_upcoming)
 
     async def _decide_in_order(self, unit: UnitOfWork, round_: _Round, taken: _Taken) -> bool:
         """Decide the entries until the round is over; return whether all were there, or are not on the agenda any more."""
@@ -285,15 +319,16 @@ class Claimer:
                     round_.returned.append(member)
         return True
 
-    async def _document(self, transaction: Transaction, task_id: str) -> TaskDocument | None:
+    async def _take_document(self, unit: UnitOfWork, task_id: str) -> None:
+        transaction = unit.transaction
         key = transaction.keys.task(task_id)
         text = await transaction.read_one(key)
         if text is None:
-            return None
+            return
         cached = self._cache.get(task_id)
-        if cached is not None and cached.version == transaction.version_of(key):
-            return cached.document
-        return decode_task_document(text)
+        is_cached = cached is not None and cached.version == transaction.version_of(key)
+        document = cached.document if cached is not None and is_cached else decode_task_document(text)
+        unit.take(document, state_line_at(text))
 
 
 class _Round:

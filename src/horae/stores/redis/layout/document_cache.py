@@ -16,6 +16,8 @@ _ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskSta
 class CachedDocument(NamedTuple):
     version: str
     document: TaskDocument
+    state_at: int
+    """Where the second line of the stored text begins."""
 
 
 class DocumentCache:
@@ -40,7 +42,7 @@ class DocumentCache:
         task_of_run = self._task_of_run
         return {run_id: task_id for run_id in run_ids if (task_id := task_of_run.get(run_id)) is not None}
 
-    def put(self, version: str, document: TaskDocument) -> None:
+    def put(self, version: str, document: TaskDocument, state_at: int) -> None:
         """Store the document of a task; one that has ended and has no live run is removed instead."""
         task_id = document.task.id
         with self._lock:
@@ -51,7 +53,7 @@ class DocumentCache:
             if len(self._documents) >= self._MAX_TASKS or self._size >= self._MAX_CHARACTERS:
                 self._clear()
                 self._size = _size_of(document)
-            self._documents[task_id] = CachedDocument(version, document)
+            self._documents[task_id] = CachedDocument(version, document, state_at)
             for run in document.live:
                 self._task_of_run[run.id] = task_id
 

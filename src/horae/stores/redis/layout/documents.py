@@ -59,21 +59,33 @@ class TaskDocument(NamedTuple):
 
 
 def encode_task_document(document: TaskDocument) -> str:
-    """Two lines of JSON: the definition, which rarely changes and is cached as a text, and the rest."""
-    number, task, status, entries, live = document
-    rest = [
+    """Two lines of JSON: the definition, which rarely changes and is cached as a text, and the state."""
+    task = document.task
+    is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
+    definition = _definition_text(task) if is_small else _encode_definition(task)
+    return f"{definition}\n{encode_state_line(document)}"
+
+
+def encode_state_line(document: TaskDocument) -> str:
+    """Return the second line, with its end. It can be written over another one: what is left of a longer one follows its end."""
+    number, _, status, entries, live = document
+    state = [
         number,
         encode_status(0, 0, status)[2:],
         [encode_entry(0, entry)[1:] for entry in entries],
         [encode_run(0, run)[:-1] for run in live],
     ]
-    is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
-    definition = _definition_text(task) if is_small else _encode_definition(task)
-    return f"{definition}\n{encode(rest)}"
+    return f"{encode(state)}\n"
+
+
+def state_line_at(text: str) -> int:
+    """Return where the second line of a task document begins, in bytes."""
+    definition = text[: text.index("\n") + 1]
+    return len(definition) if definition.isascii() else len(definition.encode())
 
 
 def decode_task_document(text: str) -> TaskDocument:
-    definition, _, rest = text.partition("\n")
+    definition, rest, *_ = text.split("\n", 2)
     is_small = len(definition) <= _MAX_CACHED_CHARACTERS
     task = _definitions[definition] if is_small else _decode_definition(definition)
     number, status_row, entry_rows, run_rows = decode(rest)

@@ -7,7 +7,7 @@ before and after a change, so a document cannot leave a member behind. `check` c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from ....lifecycle.chain_graph import links_of
@@ -272,7 +272,7 @@ class IndexChanges:
             self.replace(old, join_members(new, *(members_of_run(keys, run) for run in ended.values())))
             return
         if _listing_of(before.status) != _listing_of(after.status):
-            self.replace(*(Members(dict(_scores_of_status(keys, each))) for each in (before, after)))
+            self._replace_status(before, after)
         if before.entries is not after.entries:
             self._replace_entries(after.number, before.entries, after.entries)
         if before.live is not after.live or ended:
@@ -280,26 +280,35 @@ class IndexChanges:
             runs.update(ended)
             self._replace_runs(before.live, runs)
 
+    def _replace_status(self, before: TaskDocument, after: TaskDocument) -> None:
+        old = dict(_scores_of_status(self._keys, before))
+        if old:
+            self.replace(Members(old), Members(dict(_scores_of_status(self._keys, after))))
+            return
+        for (key, member), score in _scores_of_status(self._keys, after):
+            self._added[key] += (score, member)
+
     def _replace_entries(self, number: int, before: tuple[Entry, ...], after: tuple[Entry, ...]) -> None:
         kept = set(map(id, before)) & set(map(id, after)) if before and after else ()
         timed = self._keys.timed
-        old, new = _EntryMembers(), _EntryMembers()
+        old: list[Entry] = []
+        new: list[Entry] = []
         for entry in before:
             if id(entry) in kept:
                 continue
             if _is_plain(entry):
                 self._removed[timed].append(entry_member(number, entry))
             else:
-                _add_entry(self._keys, number, entry, old.scores, old.names)
+                old.append(entry)
         for entry in after:
             if id(entry) in kept:
                 continue
             if _is_plain(entry):
                 self._added[timed] += (to_microseconds(entry.due), entry_member(number, entry))
             else:
-                _add_entry(self._keys, number, entry, new.scores, new.names)
-        if old.scores or new.scores:
-            self.replace(old.members, new.members)
+                new.append(entry)
+        if old or new:
+            self.replace(_members_of_entries(self._keys, number, old), _members_of_entries(self._keys, number, new))
 
     def _replace_runs(self, before: tuple[Run, ...], after: dict[str, Run]) -> None:
         keys = self._keys
@@ -341,14 +350,12 @@ class IndexChanges:
             transaction.call("PRUNE", *name)
 
 
-class _EntryMembers:
-    def __init__(self) -> None:
-        self.scores: Scores = {}
-        self.names: set[Names] = set()
-
-    @property
-    def members(self) -> Members:
-        return Members(self.scores, frozenset(self.names))
+def _members_of_entries(keys: Keys, number: int, entries: Iterable[Entry]) -> Members:
+    scores: Scores = {}
+    names: set[Names] = set()
+    for entry in entries:
+        _add_entry(keys, number, entry, scores, names)
+    return Members(scores, frozenset(names))
 
 
 def _is_plain(entry: Entry) -> bool:

@@ -1,7 +1,7 @@
 -- Commit: writes documents, events and index commands, if every document that was read still has its version.
 -- KEYS: commits, last_event, events, owner_events (prefix), reserved, tag.
--- ARGV: JSON array of guards (key, version), conditions (expected answer, command), documents (key, text; empty: delete),
--- events (owner, event), commands, and questions, which are commands too. The version of an absent document is empty.
+-- ARGV: JSON array of guards (key, version), conditions (expected answer, command), documents (key, text; empty: delete), tails
+-- (key, place in the document and text, written over what is there; what is behind it stays), events (owner, event), commands, and questions, which are commands too. The version of an absent document is empty.
 -- These commands are of this script:
 --   PRUNE set member key: removes a member from a sorted set of names if the key that it stands for is gone.
 --   RAISE key number: raises a counter to a number.
@@ -10,15 +10,31 @@
 --   PLAN queue member score message work seconds: writes a plan of the documented layout, or removes it (no message). Without
 --   score it is not in the queue. The message '=' and empty work stay as they are; seconds: after these all is removed.
 -- A condition may be PLAN queue member: its answer is the score and the digest of the message, with a space between. Or TOKEN
--- tokens: its answer is the epoch and the counter of the last fencing token, with a space between; none after a failover.
+-- tokens: its answer is the epoch and the counter of the last fencing token, with a space between; none after a failover. Or
+-- AGENDA timed now: its answer is the number of due entries; none if a claim would have to look further than at these.
+-- A question may be UPCOMING timed since until count: its answer is `until`, members, and the documents of their tasks.
 -- Returns {commit, first event number, answers of the questions…}, or {0, keys that differ…} with nothing written.
-local guards, conditions, documents, events, commands, questions = unpack(cjson.decode(ARGV[1]))
+local guards, conditions, documents, tails, events, commands, questions = unpack(cjson.decode(ARGV[1]))
 local tag = KEYS[6]
 
 local changed = {0}
+local absent = {}
 for _, guard in ipairs(guards) do
-  if redis.call('GETRANGE', guard[1], 0, 15) ~= guard[2] then
+  if guard[2] == '' then
+    absent[#absent + 1] = guard[1]
+  elseif redis.call('GETRANGE', guard[1], 0, 15) ~= guard[2] then
     changed[#changed + 1] = guard[1]
+  end
+end
+-- Nearly always none of them is there: one command says so for many.
+for first = 1, #absent, 1000 do
+  local last = math.min(first + 999, #absent)
+  if redis.call('EXISTS', unpack(absent, first, last)) > 0 then
+    for place = first, last do
+      if redis.call('EXISTS', absent[place]) == 1 then
+        changed[#changed + 1] = absent[place]
+      end
+    end
   end
 end
 -- The documented keys are those of all programs: one of another type must not make this script fail in the middle.
@@ -32,6 +48,13 @@ local function answer_of(words)
     local replication = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or ''
     local known = redis.call('HMGET', words[2], 'replid', 'epoch', 'counter')
     return known[1] == replication and known[2] .. ' ' .. known[3]
+  end
+  if words[1] == 'AGENDA' then
+    local others = redis.call('EXISTS', tag .. 'ready', tag .. 'reserved', tag .. 'prioritised')
+    if others > 0 or redis.call('ZCOUNT', tag .. 'wakeups', '-inf', words[3]) > 0 then
+      return false
+    end
+    return redis.call('ZCOUNT', words[2], '-inf', words[3])
   end
   if words[1] ~= 'PLAN' then
     return redis.call(unpack(words))
@@ -58,6 +81,11 @@ for _, document in ipairs(documents) do
   else
     redis.call('SET', document[1], version .. document[2])
   end
+end
+
+for _, tail in ipairs(tails) do
+  redis.call('SETRANGE', tail[1], 0, version)
+  redis.call('SETRANGE', tail[1], tail[2][1], tail[2][2])
 end
 
 local event = 0
@@ -150,8 +178,18 @@ for _, words in ipairs(commands) do
   end
 end
 
+local function upcoming(words)
+  local _, timed, since, last, count = unpack(words)
+  local members = redis.call('ZRANGEBYSCORE', timed, since, last, 'LIMIT', 0, count)
+  local tasks = {}
+  for place, member in ipairs(members) do
+    tasks[place] = tag .. 'task:' .. string.match(member, '%z[^%z]*%z([^%z]*)%z')
+  end
+  return {last, members, #tasks > 0 and redis.call('MGET', unpack(tasks)) or {}}
+end
+
 local answers = {commit, event + 1}
 for _, words in ipairs(questions) do
-  answers[#answers + 1] = redis.call(unpack(words))
+  answers[#answers + 1] = words[1] == 'UPCOMING' and upcoming(words) or redis.call(unpack(words))
 end
 return answers

@@ -60,6 +60,7 @@ class Transaction:
         self._texts: dict[str, str | None] = {}
         self._conditions: list[tuple[str, tuple[Word, ...]]] = []
         self._put: dict[str, str] = {}
+        self._tails: dict[str, tuple[int, str]] = {}
         self._events: list[tuple[str, str]] = []
         self._commands: list[tuple[Word, ...]] = []
         self._questions: list[tuple[Word, ...]] = []
@@ -70,6 +71,8 @@ class Transaction:
         wanted = list(keys)
         missing = [key for key in dict.fromkeys(wanted) if key not in self._texts]
         if missing:
+            if not self._tails.keys().isdisjoint(missing):
+                raise AssertionError("a document was read of which a part is written")
             self._reads += 1
             for key, value in zip(missing, await self.client.call("MGET", *missing), strict=True):
                 self.take(key, value)
@@ -122,6 +125,13 @@ class Transaction:
         self._texts[key] = text
         self._put[key] = text or ""
 
+    def put_tail(self, key: str, place: int, text: str) -> None:
+        """Write a document from this byte on, and leave what is before it and behind it; it is not read again."""
+        if not self._versions.get(key):
+            raise AssertionError(f"{key} was not read")
+        self._texts.pop(key, None)
+        self._tails[key] = VERSION_LENGTH + place, text
+
     def add_event(self, owner: str, text: str) -> None:
         self._events.append((owner, text))
 
@@ -142,7 +152,7 @@ class Transaction:
 
     @property
     def is_empty(self) -> bool:
-        return not (self._put or self._events or self._commands)
+        return not (self._put or self._tails or self._events or self._commands)
 
     async def commit(self) -> Committed | None:
         """Write everything, or return None if a document has changed since it was read."""
@@ -150,7 +160,15 @@ class Transaction:
             # One read is consistent.
             return Committed()
         # One text: the driver takes much longer for thousands of words.
-        parts = (self._versions, self._conditions, self._put, self._events, self._commands, self._questions)
+        parts = (
+            self._versions,
+            self._conditions,
+            self._put,
+            self._tails,
+            self._events,
+            self._commands,
+            self._questions,
+        )
         values = [encode([list(part.items()) if isinstance(part, dict) else part for part in parts])]
         keys = self.keys
         names = (keys.commits, keys.last_event, keys.events, keys.owner_events(""), keys.reserved, keys.tag)

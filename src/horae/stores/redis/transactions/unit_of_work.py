@@ -35,7 +35,9 @@ from ..layout.documents import (
     decode_task_document,
     encode_event_text,
     encode_run_document,
+    encode_state_line,
     encode_task_document,
+    state_line_at,
 )
 from ..layout.indexes import IndexChanges
 from ..layout.keys import key_field
@@ -53,11 +55,13 @@ _ORDINARY: Final = frozenset({OrdinaryStart, OrdinarySuccess})
 class KnownTask:
     """A task in the course of a transaction. `before` None: it is new; `after` None: it does not exist, or was deleted."""
 
-    __slots__ = ("after", "before", "ended", "is_counted")
+    __slots__ = ("after", "before", "ended", "is_counted", "state_at")
 
-    def __init__(self, before: TaskDocument | None) -> None:
+    def __init__(self, before: TaskDocument | None, state_at: int = 0) -> None:
         self.before = before
         self.after = before
+        self.state_at = state_at
+        """Where the second line of its stored text begins."""
         self.is_counted = before is not None
         """Whether the counters have its state."""
         self.ended: dict[str, Run] = {}
@@ -65,8 +69,10 @@ class KnownTask:
 
     def find_run(self, run_id: str) -> Run | None:
         """Return a live run."""
-        document = self.after
-        return None if document is None else next((run for run in document.live if run.id == run_id), None)
+        for run in () if self.after is None else self.after.live:
+            if run.id == run_id:
+                return run
+        return None
 
 
 class UnitOfWork:
@@ -107,14 +113,16 @@ class UnitOfWork:
                 missing.append(task_id)
             else:
                 transaction.guard(keys.task(task_id), cached.version)
-                self.tasks[task_id] = KnownTask(cached.document)
+                self.tasks[task_id] = KnownTask(cached.document, cached.state_at)
         for task_id, text in zip(missing, await transaction.read(map(keys.task, missing)), strict=True):
-            self.tasks[task_id] = KnownTask(None if text is None else decode_task_document(text))
+            self.tasks[task_id] = (
+                KnownTask(None) if text is None else KnownTask(decode_task_document(text), state_line_at(text))
+            )
         await self.load_lanes()
 
-    def take(self, document: TaskDocument) -> None:
+    def take(self, document: TaskDocument, state_at: int) -> None:
         """Take a task whose document was read already."""
-        self.tasks[document.task.id] = KnownTask(document)
+        self.tasks[document.task.id] = KnownTask(document, state_at)
 
     async def load_lanes(self, further: Iterable[str] = ()) -> None:
         """Load the lanes of all loaded tasks, of their runs and of their entries."""
@@ -476,9 +484,20 @@ class UnitOfWork:
                 transaction.require_absent(keys.run(run.id))
                 transaction.put(keys.run(run.id), encode_run_document(run))
             if known.before is not known.after:
-                text = None if known.after is None else encode_task_document(known.after)
-                transaction.put(keys.task(task_id), text)
+                self._write_document(keys.task(task_id), known)
         changes.write(transaction)
+
+    def _write_document(self, key: str, known: KnownTask) -> None:
+        """Write a task, without its definition if that stays as it is stored."""
+        before, after = known.before, known.after
+        if after is None:
+            self.transaction.put(key, None)
+        elif before is not None and before.task is after.task:
+            self.transaction.put_tail(key, known.state_at, encode_state_line(after))
+        else:
+            text = encode_task_document(after)
+            known.state_at = state_line_at(text)
+            self.transaction.put(key, text)
 
     def update_cache(self, cache: DocumentCache, committed: Committed) -> None:
         """Cache the written tasks; call it after the commit."""
@@ -488,7 +507,7 @@ class UnitOfWork:
             if known.after is None:
                 cache.discard((task_id,))
             elif known.before is not known.after:
-                cache.put(committed.version, known.after)
+                cache.put(committed.version, known.after, known.state_at)
 
 
 async def read_limits(transaction: Transaction, cache: DocumentCache | None = None) -> OwnerLimits:

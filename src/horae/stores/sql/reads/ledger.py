@@ -14,7 +14,6 @@ from ....model.lanes.route import PARKING_PREFIXES
 from ....model.page import MAX_PAGE_SIZE, Page
 from ....model.reason import Reason
 from ....model.run import LIVE_STATES, Run, RunState
-from ....model.task import Task
 from ....ports.store import RunFilter, TaskFilter
 from ...codec.columns import decode_listed_run, task_page_cursor
 from ...codec.rows import REASONS, Row
@@ -111,7 +110,9 @@ async def read_facts(connection: Statements, cache: TaskCache, tasks: Sequence[t
     `cache` is a cache of readers: it contains committed tasks alone, and none with live runs.
     """
     loaded = await _load_facts(connection, cache, tasks)
-    names = sorted({name for known in loaded.tasks.values() for name in _blockable_names(known.task)})
+    # Most tasks of a list have the same owner and no lane.
+    pairs = {(known.task.owner, known.task.lane) for known in loaded.tasks.values()}
+    names = sorted({name for pair in pairs for name in _blockable_names(*pair)})
     rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
     blocked = {name: REASONS[reason] for kind, name, reason in rows if kind == "blocked_owners"}
     return tuple([_build_facts(loaded, number, blocked) for number, _ in tasks if number in loaded.tasks])
@@ -125,7 +126,7 @@ async def read_task_with_lanes(connection: Statements, cache: TaskCache, number:
     lane_names = list(dict.fromkeys((*task.lanes, own_lane)))
     blocked: dict[str, Reason | None] = {}
     lanes: list[LaneUse] = []
-    rows = await connection.query("lane_use_and_blocks", lane_names, _blockable_names(task))
+    rows = await connection.query("lane_use_and_blocks", lane_names, _blockable_names(task.owner, task.lane))
     for name, limit, taken, reason, *rate in rows:
         if taken is None:
             blocked[name] = REASONS[reason]
@@ -145,16 +146,16 @@ async def _load_facts(connection: Statements, cache: TaskCache, tasks: Sequence[
     return loaded
 
 
-def _blockable_names(task: Task) -> list[str]:
-    account = account_of(task.owner)
-    return [account] if task.lane is None else [account, task.lane]
+def _blockable_names(owner: str, lane: str | None) -> list[str]:
+    account = account_of(owner)
+    return [account] if lane is None else [account, lane]
 
 
 def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | None]) -> Facts:
     known = loaded.tasks[number]
     entries = loaded.entries.get(number, ())
     task = known.task
-    reason = block_reason(task.owner, task.lane, blocked.get)
+    reason = block_reason(task.owner, task.lane, blocked.get) if blocked else None
     return Facts(task, known.status, entries, known.live, block_reason=reason)
 
 

@@ -192,7 +192,10 @@ class SQLBook(SQLAdministration, SQLChainQueries):
         if not hours:
             return {}
         key, this_hour = counters_key(owner), hour_of(self._clock.now())
-        rows = await self._database.query("counts", list(hours), key, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS)
+        values = (list(hours), key, this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS)
+        # The counters of one hour are a few adjacent rows.
+        read = self._database.lookup if len(hours) == 1 else self._database.query
+        rows = await read("counts", *values)
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def stranded(self, owner: str | None, now: datetime, limit: int = 20) -> tuple[Facts, ...]:

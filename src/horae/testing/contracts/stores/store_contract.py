@@ -33,6 +33,7 @@ from .writes.attached_records import AttachedRecordsContract
 from .writes.handled_messages import HandledMessagesContract
 from .writes.maintenance import MaintenanceContract
 from .writes.messages import MessagesContract
+from .writes.owner_transfer import OwnerTransferContract
 from .writes.precision import PrecisionContract
 from .writes.retention import RetentionContract
 from .writes.shared_transactions import ConnectionCheckContract
@@ -77,6 +78,7 @@ class StoreContract(
     MaintenanceContract,
     MessagesContract,
     HandledMessagesContract,
+    OwnerTransferContract,
     TransferContract,
     ConnectionCheckContract,
 ):

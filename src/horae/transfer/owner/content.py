@@ -1,4 +1,4 @@
-"""What belongs to an owner in a store, page by page: tasks, chain rows, runs, log lines, streams, lanes and counters."""
+"""Content of one owner in a store, page by page: tasks, chain rows, runs, log lines, streams, lanes and counters."""
 
 from __future__ import annotations
 

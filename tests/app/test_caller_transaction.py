@@ -76,6 +76,8 @@ async def test_task_due_later_starts_on_time(tmp_path: Path) -> None:
         app, shipped = an_app(tmp_path)
         async with app:
             with open_shop(tmp_path) as shop, shop:
+                # The node may write at the same moment: a transaction that reads first could not write after that.
+                shop.execute("INSERT INTO orders VALUES (8)")
                 task = await app.schedule("ship", "in 300ms", {"order": 8}, using=shop)
             assert await shipped.get() == 8
             (run,) = await task.runs()
@@ -109,6 +111,7 @@ async def test_engine_of_another_app_is_notified_of_the_commit(tmp_path: Path) -
         adder, _ = an_app(tmp_path, engine=False)
         async with app, adder:
             with open_shop(tmp_path) as shop, shop:
+                shop.execute("INSERT INTO orders VALUES (7)")
                 await adder.schedule("ship", "now", {"order": 7}, using=shop)
             assert await shipped.get() == 7
 

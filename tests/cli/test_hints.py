@@ -175,7 +175,10 @@ def test_the_key_of_a_cancelled_task_is_free_after_its_removal(cli: Cli) -> None
     cli("cancel", "one")
     refused = cli(*adding)
     assert refused.code == 5
-    follow(cli, refused.err, "--yes")
+    undo, remove = commands_in(refused.err)
+    assert cli(*undo).code == 0
+    cli("cancel", "one")
+    assert cli(*remove, "--yes").code == 0
     assert cli(*adding).code == 0
 
 

@@ -88,7 +88,9 @@ def test_result_of_a_run_is_shown(cli: Cli) -> None:
 def test_show_of_a_run_as_json(cli: Cli) -> None:
     a_long_failure(cli.path)
     (row,) = cli("runs", "backup", "--json").json
-    assert cli("show", row["id"], "--json").json == row
+    # A list does not read the messages that its runs have handled.
+    assert row["handled"] is None
+    assert cli("show", row["id"], "--json").json == row | {"handled": []}
     assert cli("show", row["id"], "--quiet").out == f"{row['id']}\n"
     missing = cli("show", "run_nowhere", "--json")
     assert (missing.code, missing.problem["code"]) == (3, "no_such_run")

@@ -62,7 +62,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "lane-detail": "name limit taken rate next_start_at waiting oldest idle runs others queue more",
     "lane-status": "name limit taken rate next_start_at waiting oldest idle",
     "login": "name server owner admin scopes agent",
-    "cursor": "reader number moved",
+    "cursor": "reader number moved run_id",
     "messages": "stream owner after last messages gaps next_after",
     "sent": "stream numbers",
     "stream": "name owner first last stored bytes keep keep_for_seconds oldest created",
@@ -81,7 +81,8 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "retry-report": "retried refused left dry_run",
     "run": (
         "id task_id task owner state reason because origin root parents planned planned_local zone due attempt started "
-        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error idle usage"
+        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end input result error idle usage "
+        "handled"
     ),
     "run-chain": "root links cut",
     "secret": "name owner updated agents",

@@ -177,7 +177,7 @@ async def test_key_joins_under_its_own_station_and_worker_only(tmp_path: Path) -
 
 
 async def test_forged_replayed_and_foreign_answers_are_refused(tmp_path: Path) -> None:
-    """An answer for another plan, another worker's call, an invented call, and one that was answered already."""
+    """「根据请求者名称还原任务标识」: an answer for another plan, another worker's call, an invented call, and one that was answered already."""
     async with open_node(tmp_path) as node:
         await node.allow("orders")
         honest, thief = RawWorker(node, node.keys("orders")), RawWorker(node, node.keys("orders"))
@@ -210,7 +210,7 @@ async def test_forged_replayed_and_foreign_answers_are_refused(tmp_path: Path) -
 
 
 async def test_frames_captured_from_another_connection_and_sent_again_have_no_effect(tmp_path: Path) -> None:
-    """The very bytes of a worker's join, confirmation and result, from a connection with another key, before and after."""
+    """「如任务无法取出,将不再做任何处理」: the very bytes of a worker's join, confirmation and result, from a connection with another key, before and after."""
     async with open_node(tmp_path) as node:
         await node.allow("orders")
         await node.allow("others")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 from pathlib import Path
@@ -296,6 +297,21 @@ async def test_voter_who_votes_twice_is_refused(tmp_path: Path) -> None:
         assert node.hub.refused[Cause.SECOND_VOTE] == 1
         ann.close()
         bob.close()
+
+
+async def test_vote_of_bytes_or_several_frames_is_kept_as_it_came(tmp_path: Path) -> None:
+    async with open_node(tmp_path) as node:
+        await node.allow("board", "vote", "ann")
+        ann = RawWorker(node, node.keys("ann"))
+        await ann.join("board", "ann")
+        run = start(node, '{"station":"board","command":"decide"}')
+        frames = [each for each in answer_to(await ann.next()) if each[0] is not FrameType.CONTENT_JSON]
+        ann.send(Status.OK, [*frames, (FrameType.CONTENT_BINARY, b"\0\1"), (FrameType.CONTENT_TEXT, b"and")])
+        outcome = await run
+        assert isinstance(outcome, Succeeded)
+        vote = {"status": 1, "content": "AAE=", "frames": [["B", "AAE="], ["T", "and"]]}
+        assert json.loads(outcome.result or "") == {"ann": vote}
+        ann.close()
 
 
 async def test_malformed_and_unknown_messages_are_answered_and_have_no_effect(tmp_path: Path) -> None:

@@ -147,7 +147,8 @@ async def test_plans_are_exported_with_the_commands_of_the_page_and_imported(
     async with Horae(f"sqlite:///{tmp_path}/horae.db", engine=False) as app:
         exported = json.loads((tmp_path / "plans.json").read_text())
         rows = await app.service.plans.import_plans(app.who, exported)
-        assert sorted(each.name for each in rows if each.refusal is None) == [
+        assert [each.refusal for each in rows] == [None, None]
+        assert sorted(each.name for each in rows) == [
             "msg:garden:0000000000000001",
             "msg:garden:0000000000000002",
         ]

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +41,8 @@ _SEAL_INTERVAL: Final = 0.5
 _IDLE_SEAL_INTERVAL: Final = 5.0
 """Seconds. The store is asked for rows of other processes, which is a command for each time; seldom while nothing is written."""
 _QUOTA_INTERVAL: Final = 60.0
+_IDLE_QUOTA_INTERVAL: Final = 600.0
+"""Seconds between two enforcements while nothing happens, where this process hears of every write."""
 SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
 """The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000
@@ -272,10 +274,19 @@ class QuotaEnforcer:
     def __init__(self, service: Service, clock: Clock) -> None:
         self._service = service
         self._clock = clock
+        self._enforced: tuple[date, int, int] | None = None
+        self._enforced_at = float("-inf")
 
     async def step(self) -> float:
-        """Enforce once; return the seconds until the next time."""
-        await self._service.daily_quota.enforce(self._clock.now())
+        """Enforce, if anything may have changed; return the seconds until the next time."""
+        now, steady = self._clock.now(), self._clock.steady()
+        state = (now.date(), self._service.changes.number, await self._service.store.last_event())
+        # Retention frees stored bytes without an event.
+        is_recent = steady - self._enforced_at < _IDLE_QUOTA_INTERVAL
+        if state != self._enforced or not is_recent or not self._service.changes.is_connected:
+            self._enforced = None
+            await self._service.daily_quota.enforce(now)
+            self._enforced, self._enforced_at = state, steady
         return _QUOTA_INTERVAL
 
     async def run(self) -> None:

@@ -12,7 +12,7 @@ from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, to_storable
 from ..model.outcome import Failed, Outcome, Skipped, Succeeded
 from ..model.plans.codes import CommandByte, FrameType, Status, is_error
 from ..model.reason import Reason
-from .frames import Frame, caller_of, encode_message, parse_json, status_name
+from .frames import MAX_FRAMES, Frame, caller_of, encode_message, parse_json, status_name
 
 if TYPE_CHECKING:
     from .hub import Worker
@@ -29,6 +29,7 @@ _REASONS: Final = {
     Status.DENIED: Reason.TARGET_NOT_ALLOWED,
 }
 """Reasons of the ledger from which a plan derives its `last_state`."""
+_TOLD: Final = frozenset({FrameType.CONTENT_TEXT, FrameType.CONTENT_JSON})
 _CUT_CHARACTERS: Final = 10_000
 
 
@@ -142,13 +143,12 @@ def result_text(answer: Answer, *, is_plan: bool = False) -> str | None:
     return text if len(text.encode()) <= RESULT_BYTES else _encode({"cut": text[:_CUT_CHARACTERS]})
 
 
-def untold_frames(contents: Sequence[Frame]) -> list[list[str]] | None:
-    """Return type and text of each content frame, bytes in Base64; None if the values tell them: texts, and JSON that is none."""
-    if all(
-        each.type is FrameType.CONTENT_TEXT
-        or (each.type is FrameType.CONTENT_JSON and not isinstance(content_value(each), str))
-        for each in contents
-    ):
+def untold_frames(contents: Sequence[Frame], *, kept: int = MAX_FRAMES) -> list[list[str]] | None:
+    """Return type and text of each content frame, bytes in Base64; None if all are JSON or text, which their values tell.
+
+    `kept` is the number of values that are kept beside the frames.
+    """
+    if len(contents) <= kept and all(each.type in _TOLD for each in contents):
         return None
     return [
         [chr(each.type), content_value(each) if each.type is FrameType.CONTENT_BINARY else content_text(each)]

@@ -107,7 +107,7 @@ class StationTarget:
             if answer.error:
                 return answer
             content = next((content_value(each) for each in answer.contents), None)
-            frames = untold_frames(answer.contents)
+            frames = untold_frames(answer.contents, kept=1)
             await box.cast(request.owner, invocation.key, voter, Vote(answer.status, content, frames))
             invocation.heartbeat()
             return None

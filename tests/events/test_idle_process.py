@@ -160,12 +160,9 @@ async def test_alarm_pauses_until_something_can_be_late() -> None:
     await store.close()
 
 
-async def test_process_on_redis_serves_a_webhook_that_another_one_has_added(
-    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_process_on_redis_serves_a_webhook_that_another_one_has_added(redis_url: str, tmp_path: Path) -> None:
     """The two services share the server alone."""
-    monkeypatch.setenv("HORAE_KEY_FILE", str(tmp_path / "horae.key"))
-    settings = read_settings(LOOPBACK)
+    settings = read_settings(LOOPBACK | {"HORAE_KEY_FILE": str(tmp_path / "horae.key")})
     async with (
         open_service(redis_url, "UTC", settings) as (service, clock),
         open_service(redis_url, "UTC", settings) as (other, _),

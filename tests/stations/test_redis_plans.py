@@ -126,7 +126,7 @@ async def test_plans_are_exported_with_the_commands_of_the_page_and_imported(
         "request_id": "r 1",
         "station": "garden",
         "caller": "ann",
-        "description": 'rosen, "rot"\n',
+        "description": 'rosen, "rot"',
         "real_repet": 4,
     }
     for number in (1, 2):

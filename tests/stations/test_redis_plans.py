@@ -128,6 +128,7 @@ async def test_plans_are_exported_with_the_commands_of_the_page_and_imported(
         "caller": "ann",
         "description": 'rosen, "rot"',
         "real_repet": 4,
+        "plan_time": 4_102_444_800,
     }
     for number in (1, 2):
         message = {

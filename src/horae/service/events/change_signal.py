@@ -8,7 +8,7 @@ from typing import Final
 
 from ...ports.full_store import Wakeup
 
-LONGEST_SECONDS: Final = 60.0
+LONGEST_SECONDS: Final = 120.0
 """Longest time without a poll: a notification may get lost."""
 
 

@@ -1,4 +1,4 @@
-"""Options that define a task (target, zone, lane, labels, policies), converted to the JSON shape of a task request."""
+"""Options that define a task (target, zone, lane, labels, policies) or the input of a run, converted to the JSON of a request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ import click
 
 from ..model.agents.agent_task import AGENT_KIND
 from ..model.agents.budget import parse_budget
+from ..model.inputs.run_input import RunInput
 from ..model.lanes.node_labels import parse_where
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
+from ..model.refusals import refuse as refuse_input
 from ..model.task import Task
 from ..model.text.invisible_characters import without_ignorable
 from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
+from ..wire.tasks.run_inputs import make_input
 from ..wire.tasks.targets import SHORT_TARGETS, target_json
 from .messages.refusals import refuse
 from .output.styled_text import replace_unprintable
@@ -318,3 +321,19 @@ def _name_from_url(url: str) -> str:
         return f"{address.hostname or ''}{address.path}".rstrip("/")
     except ValueError:  # the target refuses a malformed address
         return ""
+
+
+input_options: Final = option_group(
+    "inputs",
+    click.option("--input", metavar="JSON|@FILE|-", help="Instead of the task's payload, for this alone."),
+    click.option("--merge", metavar="JSON|@FILE|-", help="Changes of the task's payload; null removes a field."),
+)
+
+
+def read_input_options(inputs: Values) -> RunInput | None:
+    replacement, patch = inputs["input"], inputs["merge"]
+    if replacement is not None and patch is not None:
+        raise refuse_input("one_input", name="input")
+    if patch is not None:
+        return make_input("merge", json_option("--merge", patch))
+    return None if replacement is None else make_input("replace", json_option("--input", replacement))

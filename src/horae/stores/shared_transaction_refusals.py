@@ -1,10 +1,12 @@
-"""Catalogue of refusals for `using=`, the caller's transaction: code, sentence and hint in two languages."""
+"""Refusals for `using=`, the caller's transaction, and a mixin for stores that refuse all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..errors import Conflict, Refusal
+from ..model.change import Change
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -71,3 +73,17 @@ CATALOGUE: Final = RefusalCatalogue(
 
 
 refuse: Final = CATALOGUE.refuse
+
+
+class NoSharedTransactions:
+    @property
+    def shares_transactions(self) -> bool:
+        return False
+
+    async def add_using(
+        self,
+        connection: object,  # noqa: ARG002
+        changes: Sequence[Change],  # noqa: ARG002
+        on_end: Callable[[], None],  # noqa: ARG002
+    ) -> None:
+        raise refuse("no_shared_transaction")

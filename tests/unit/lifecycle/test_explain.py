@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from horae.lifecycle.control.control import resume
-from horae.lifecycle.control.resume import can_start_again
+from horae.lifecycle.control.pause import can_start_again
 from horae.lifecycle.explain.explanation import (
     _SENTENCES,
     Explanation,

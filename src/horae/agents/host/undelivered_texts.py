@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...errors import Refusal, StoreUnavailable
-from ...model.agents.channel_state import CHANNEL_STATE_KIND, channel_state_from
 from ...model.agents.delivery import FINISHED_KIND, Delivery, DeliveryState, delivery_from
 from ...model.agents.group import Group
 from ...model.events.event import Event, EventKind
@@ -20,6 +19,7 @@ from ...model.record import Record, RecordWrite
 from ...service.service import Service
 from ...wire.instants import local
 from . import command_texts as words
+from .channel_states import CHANNEL_STATE_KIND, channel_state_from
 from .outbox import Outbox
 
 LOG: Final = logging.getLogger("horae.agents")

@@ -28,8 +28,7 @@ from ...typography import full_width
 from ..due_backlog import MICROSECOND, without_repeat
 from ..instant_text import format_instant
 from ..start_deadline import latest_start
-from .lane import LaneWait, lane_words
-from .rate import rate_words
+from .lane import LaneWait, lane_words, rate_words
 from .retry import (
     blocking_retry_words,
     describe_next,

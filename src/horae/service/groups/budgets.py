@@ -44,9 +44,9 @@ from ...model.task import Task
 from ...ports.full_store import FullStore
 from ..accounts.audit import Audit, changed_values
 from ..accounts.rights import refuse_agent
+from ..runs.runs import load_usage
 from .groups import Groups
 from .refusals import refuse
-from .usage import load_usage
 
 LOG: Final = logging.getLogger("horae")
 _TRIES: Final = 100

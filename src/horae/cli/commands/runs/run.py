@@ -27,7 +27,6 @@ from ....state_names import state_name
 from ....wire.runs import run_json
 from ....wire.tasks.task import task_json
 from ...command import Command
-from ...input_options import input_options, read_input_options
 from ...lookup import find_failed_run, find_run, is_run
 from ...messages import messages
 from ...messages.refusals import refuse
@@ -47,8 +46,8 @@ from ...task_filter import (
     optional_task_argument,
     task_argument,
 )
-from .gate_verdict import show_gate_verdict
-from .show_run import show_lines
+from ...task_options import input_options, read_input_options
+from .show_run import show_gate_verdict, show_lines
 
 _run_argument: Final = click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 

@@ -34,7 +34,6 @@ from .pages import (
     sign_in,
     simple,
     simple_runs,
-    stations,
     streams,
     why,
 )
@@ -60,7 +59,6 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *run.ROUTES,
     *lanes.ROUTES,
     *streams.ROUTES,
-    *stations.ROUTES,
     *plans.ROUTES,
     *groups.ROUTES,
     *chats.ROUTES,

@@ -1,4 +1,4 @@
-"""Ids: prefixed, sortable by time and not guessable; the instants that they encode; the idempotency key of an occurrence."""
+"""Ids: prefixed, sortable by time and not guessable; the instants that they encode; idempotency keys and trace ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from itertools import takewhile
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .run import Origin, Run
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -132,3 +135,29 @@ def planned_range_of_id(run_id: str) -> tuple[int, int] | None:
         return None
     start = int(digits, 16) * 1000
     return (start or _EARLIEST), start + 999
+
+
+def trace_id(run: Run) -> str:
+    """Return the trace id, shared by all attempts at an occurrence and by all runs of its chain.
+
+    The W3C trace context follows from the identity of a run, so that it is neither stored nor passed on.
+    """
+    return _derive_trace_id(*run.root)
+
+
+def traceparent(run: Run) -> str:
+    """Return the `traceparent` header; each attempt is a span of its own."""
+    return _format_traceparent(_derive_trace_id(*run.root), run.id)
+
+
+def first_traceparent(task_id: str, origin: Origin, planned: datetime) -> str:
+    """Return the `traceparent` of the first attempt, before the run exists."""
+    return _format_traceparent(_derive_trace_id(task_id, origin, planned), run_id(task_id, origin, planned, 1))
+
+
+def _derive_trace_id(task_id: str, origin: Origin, planned: datetime) -> str:
+    return occurrence_key(task_id, origin, planned).removeprefix("occ_")
+
+
+def _format_traceparent(trace: str, run: str) -> str:
+    return f"00-{trace}-{blake2b(run.encode(), digest_size=8).hexdigest()}-01"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ...command import CommandGroup
-from ...messages import delivery_messages as words
+from ...messages import stream_messages as words
 from ...output.formats import NOTHING, first_line, full_time, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, Style, StyledText, printable_lines, replace_unprintable

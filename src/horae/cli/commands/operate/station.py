@@ -74,7 +74,7 @@ def remove(out: Printer, *, name: str, key: str | None, owner: str | None) -> No
     if out.json:
         out.data({"removed": name if left is None or key is None else key})
     elif left is None:
-        _say(out, words.REMOVED, name=name)
+        _say(out, words.STATION_REMOVED, name=name)
     else:
         _say(out, words.KEY_REMOVED, key=key or "", name=name)
 

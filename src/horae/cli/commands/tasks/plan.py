@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ...command import CommandGroup
-from ...messages import plan_messages as words
+from ...messages import station_messages as words
 from ...output.formats import NOTHING, full_time
 from ...output.printer import Printer
 from ...output.styled_text import Cell, Style, StyledText, replace_unprintable
@@ -203,7 +203,7 @@ def remove(out: Printer, *, plan: str) -> None:
     if out.json:
         out.data({"removed": view.plan.hex_id})
     else:
-        out.line(("✓ ", out.translate(words.REMOVED, name=view.plan.name)))
+        out.line(("✓ ", out.translate(words.PLAN_REMOVED, name=view.plan.name)))
 
 
 @plan_commands.command("import")

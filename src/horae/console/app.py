@@ -23,13 +23,12 @@ from .pages import (
     chats,
     groups,
     lanes,
-    live,
     now,
     oidc,
-    palette,
     plans,
     preferences,
     schedule_preview,
+    script_requests,
     settings,
     sign_in,
     simple,
@@ -47,7 +46,7 @@ from .renderer import static_files, static_version
 
 _PAGES: Final[tuple[PageRoute, ...]] = (
     *now.ROUTES,
-    *live.ROUTES,
+    *script_requests.ROUTES,
     *preferences.ROUTES,
     *sign_in.ROUTES,
     *tasks.ROUTES,
@@ -71,7 +70,6 @@ _PAGES: Final[tuple[PageRoute, ...]] = (
     *edit_task.ROUTES,
     *schedule_preview.ROUTES,
     *calendar.ROUTES,
-    *palette.ROUTES,
     *calendar_feed.ROUTES,
     # Last: its path has a parameter where others have a fixed name.
     *task.ROUTES,
@@ -80,8 +78,7 @@ _SIMPLE_PAGES: Final[tuple[PageRoute, ...]] = (
     page("/", simple.go_to_list),
     *simple.ROUTES,
     *simple_runs.ROUTES,
-    *palette.ROUTES,
-    *live.ROUTES,
+    *script_requests.ROUTES,
     *preferences.ROUTES,
     *sign_in.ROUTES,
 )

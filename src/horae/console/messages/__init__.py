@@ -18,7 +18,6 @@ from . import (
     now,
     plans,
     runs,
-    scripts,
     settings,
     simple,
     streams,
@@ -28,7 +27,6 @@ from . import (
 
 _PARTS: Final = (
     frame.TEXTS,
-    scripts.TEXTS,
     now.TEXTS,
     tasks.TEXTS,
     task.TEXTS,

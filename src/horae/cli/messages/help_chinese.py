@@ -448,7 +448,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Only say what would be done.": "只显示将要执行的操作。",
     "The store that holds the deployment.": "现有的存储。",
     "Move this owner alone, between running deployments.": "只迁移这个所有者，两个部署都可以继续运行。",
-    "With --owner: what its callers are told; by default the new store.": "与 --owner 一起：告诉调用者的新位置；默认为新的存储。",
+    "With --owner: the new address that callers are given; by default the new store.": "与 --owner 一起：告诉调用者的新位置；默认为新的存储。",
     "With --owner: wait so long for its live runs.": "与 --owner 一起：等待其运行结束的最长时间。",
     "With --owner: the key file of the new place, if it is another.": "与 --owner 一起：新位置的密钥文件，如果不同。",
     "With --owner: give up the move that has begun.": "与 --owner 一起：放弃已开始的迁移。",

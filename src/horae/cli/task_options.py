@@ -57,21 +57,23 @@ _TARGET_OPTIONS: Final = (
         help="For --group: limit for each day: tokens=20000, cost=2.5 (US dollars), runs=4; repeatable.",
     ),
     click.option("--target", metavar="JSON", help="Any target, in full."),
-    click.option("--payload", metavar="JSON|@FILE|-", help="What it is given."),
+    click.option("--payload", metavar="JSON|@FILE|-", help="Payload of the target."),
     click.option("--header", multiple=True, metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
     click.option("--body", metavar="JSON|@FILE|-", help="For --http, instead of payload."),
     click.option("--sign", metavar="SECRET", help="For --http: sign with this secret."),
 )
 _SETTING_OPTIONS: Final = (
-    click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
-    click.option("--lane", multiple=True, help="At most so many at once: see 'horae lane NAME LIMIT'; repeatable."),
+    click.option("--zone", "--tz", help="Zone of a WHEN that names none: Europe/Berlin."),
+    click.option(
+        "--lane", multiple=True, help="Lane with a limit of concurrent runs: see 'horae lane NAME LIMIT'; repeatable."
+    ),
     click.option("--lanes", metavar="LIST|none", help="Further lanes; a run starts when all of them have room."),
-    click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
+    click.option("--label", multiple=True, metavar="K=V", help="Label of the task, for filters; repeatable."),
 )
 _POLICY_OPTIONS: Final = (
     click.option("--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
     click.option("--overlap", type=one_of(Overlap), help="What happens while an earlier run is still going."),
-    click.option("--retries", metavar="N|never", help="Further tries; never: no end."),
+    click.option("--retries", metavar="N|never", help="Number of retries; never: without limit."),
     click.option("--timeout", metavar="5m", help="Longest time without a response."),
     click.option("--max-duration", metavar="1h|never", help="Longest time in all."),
     click.option(

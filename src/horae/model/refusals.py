@@ -408,8 +408,8 @@ CATALOGUE: Final = RefusalCatalogue(
             NotFound,
             "There is no owner '{owner}' that you may act for.",
             "Leave the owner out to act for yourself.",
-            "没有你可以代表的所有者“{owner}”。",
-            "省略所有者即代表你自己。",
+            "没有您可以代表的所有者“{owner}”。",
+            "省略所有者即代表您自己。",
         ),
         "unknown_store": RefusalEntry(
             UnknownStore,

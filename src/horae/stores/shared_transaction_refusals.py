@@ -15,8 +15,8 @@ CATALOGUE: Final = RefusalCatalogue(
             Refusal,
             "This store cannot take a task into a transaction of yours.",
             "Leave 'using' out, or keep the tasks in SQLite or PostgreSQL, beside your own tables.",
-            "此存储无法把任务纳入你自己的事务。",
-            "请省略 using,或把任务与你自己的表一起放在 SQLite 或 PostgreSQL 中。",
+            "此存储无法把任务纳入您自己的事务。",
+            "请省略 using,或把任务与您自己的表一起放在 SQLite 或 PostgreSQL 中。",
         ),
         "wrong_connection": RefusalEntry(
             Refusal,
@@ -29,7 +29,7 @@ CATALOGUE: Final = RefusalCatalogue(
             Conflict,
             "The connection is in no transaction, so the task and your own writes would not be committed together.",
             "Begin one first, for example with {begin}.",
-            "该连接不在事务中,任务与你自己的写入无法一起提交。",
+            "该连接不在事务中,任务与您自己的写入无法一起提交。",
             "请先开始事务,例如 {begin}。",
         ),
         "failed_transaction": RefusalEntry(

@@ -90,9 +90,9 @@ def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
 )
 @click.option("--format", "kind", default="auto", show_default=True, help="auto, jsonl, crontab, nanoclaw or openclaw.")
 @click.option("--zone", "--tz", help="Zone of the times in the file. Default: as the times show.")
-@click.option("--owner", help="Whose tasks they become.")
+@click.option("--owner", help="Owner of the imported tasks.")
 @click.option("--system", is_flag=True, help="A crontab with a column for the user, as /etc/crontab.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 def import_file(
     out: Printer, *, path: str, kind: str, zone: str | None, owner: str | None, system: bool, dry_run: bool
 ) -> None:

@@ -27,7 +27,9 @@ _STATES: Final = ("pending", "sent", "received", "read", "failed")
 _STYLES: Final[dict[str, Style]] = {"failed": "bad", "pending": "odd"}
 _delivery_argument: Final = click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
 
-delivery_commands: Final = CommandGroup("deliveries", help="Texts on their way to chats.")
+delivery_commands: Final = CommandGroup(
+    "deliveries", help="List texts on their way to chats; send one again, or discard it."
+)
 
 
 @delivery_commands.command("ls")

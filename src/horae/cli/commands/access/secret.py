@@ -24,7 +24,7 @@ _name_argument: Final = click.argument("name", metavar="NAME", help="A-Z a-z 0-9
 _agent_option: Final = click.option(
     "--agent", required=True, metavar="AGENT", help="The name of an agent, as its tasks show it."
 )
-_owner_option: Final = click.option("--owner", help="Whose secret it is. Default: yours.")
+_owner_option: Final = click.option("--owner", help="Owner of the secret. Default: you.")
 
 
 secret_commands: Final = CommandGroup("secret", help="Manage secrets: tasks name them but never hold their values.")

@@ -43,7 +43,7 @@ token_commands: Final = CommandGroup("token", help="Make, list or revoke tokens.
 
 
 @token_commands.command("make")
-@click.argument("name", metavar="NAME", help="What it is for.")
+@click.argument("name", metavar="NAME", help="Purpose of the token.")
 @_owner_option
 @click.option(
     "--scope",

@@ -46,8 +46,8 @@ webhook_commands: Final = CommandGroup("webhook", help="Send events to other sys
 @click.option(
     "--type", "kind", multiple=True, metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
 )
-@click.option("--note", default="", help="A word on it.")
-@click.option("--owner", help="Whose events. Default: yours.")
+@click.option("--note", default="", help="A note about it.")
+@click.option("--owner", help="Owner of the events. Default: you.")
 def add(out: Printer, *, url: str, kind: tuple[str, ...], note: str, owner: str | None) -> None:
     """Send events to an address; its secret is shown only once."""
     types = [part.strip() for each in kind for part in each.split(",") if part.strip()]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FITS: Final = (Fit(), Fit(1), Fit(3), Fit(1, wrap=12), Fit(2), Fit(4))
 _name_argument: Final = click.argument("name", metavar="NAME", help="Name of the station.")
-_owner_option: Final = click.option("--owner", help="Whose station. Default: yours.")
+_owner_option: Final = click.option("--owner", help="Owner of the station. Default: you.")
 
 station_commands: Final = CommandGroup("station", help="Let programs join over ZeroMQ, and see who has joined.")
 
@@ -157,7 +157,7 @@ def _server_key_path(out: Printer) -> Path:
 @click.option(
     "--worker", metavar="NAME", help="Name of this process within its stations. Default: machine and process."
 )
-@click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+@click.option("--seconds", type=NumberRange(0.1), help="End after this number of seconds.")
 def run(out: Printer, *, place: str, worker: str | None, seconds: float | None) -> None:
     """Run all stations of a module here, until Ctrl-C."""
     from ....stations import Station as StationProgram  # noqa: PLC0415 - `--help` does without

@@ -32,9 +32,9 @@ _place_argument: Final = click.argument(
     "place",
     required=False,
     metavar="[FILE.py | MODULE[:APP]]",
-    help="Where the app with your functions is; without: no functions.",
+    help="Module or file of the app with your functions; without it, no functions.",
 )
-_seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+_seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after this number of seconds.")
 _verbose_option: Final = click.option(
     "--verbose", "-v", is_flag=True, help="Report runs that succeed or are skipped too."
 )
@@ -42,22 +42,22 @@ _lease_option: Final = click.option(
     "--lease",
     type=NumberRange(1, 3600),
     metavar="SECONDS",
-    help="The lease that all nodes on this store share. Default: 15.",
+    help="Lease in seconds, the same for all nodes on this store. Default: 15.",
 )
 _port_option: Final = click.option(
     "--port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
-    help="Serve the HTTP API here; 0 finds one. Default: 4672.",
+    help="Port of the HTTP API; 0 takes a free one. Default: 4672.",
 )
 _metrics_port_option: Final = click.option(
     "--metrics-port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
-    help="Show this node's own metrics here; 0 finds a port. Default: nowhere.",
+    help="Port of this node's own metrics; 0 takes a free one. Default: none.",
 )
 _host_option: Final = click.option(
-    "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
+    "--host", metavar="ADDRESS", help="Address on which the HTTP API listens. Default: 127.0.0.1."
 )
 
 
@@ -92,7 +92,7 @@ _require_durable_option: Final = click.option(
 
 @click.command("up", cls=Command, local_only=True)
 @_place_argument
-@click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
+@click.option("--demo", is_flag=True, help="Make a few demo tasks; the first fires within 5 seconds.")
 @_agents_option
 @_stations_option
 @_seconds_option
@@ -106,8 +106,8 @@ _require_durable_option: Final = click.option(
 @_host_option
 @_socket_option
 @_metrics_port_option
-@click.option("--no-api", is_flag=True, help="The engine alone, without the HTTP API.")
-@click.option("--no-engine", is_flag=True, help="The HTTP API alone; `horae worker` runs the rest.")
+@click.option("--no-api", is_flag=True, help="Run the engine alone, without the HTTP API.")
+@click.option("--no-engine", is_flag=True, help="Serve the HTTP API alone; `horae worker` runs the tasks.")
 def up(
     out: Printer,
     *,

@@ -50,7 +50,7 @@ class _Found(NamedTuple):
     type=IntegerRange(1, _MOST_GROUPS),
     default=_SHOWN_GROUPS,
     show_default=True,
-    help="So many groups.",
+    help="Largest number of groups.",
 )
 @system_option
 def failures(

@@ -63,7 +63,7 @@ class QueuedRun(NamedTuple):
 
 @click.command("run", cls=Command, asks=True)
 @optional_task_argument
-@click.option("--wait", "-w", is_flag=True, help="Until it has ended, retries included.")
+@click.option("--wait", "-w", is_flag=True, help="Wait until it has ended, retries included.")
 @click.option("--follow", "-f", is_flag=True, help="Show its log lines; implies --wait.")
 @click.option("--timeout", metavar="30s", help="Wait no longer than this.")
 @click.option("--as-of", metavar="INSTANT", help="Run the occurrence of this past time.")

@@ -79,7 +79,7 @@ class TaskList(NamedTuple):
 )
 @limit_option
 @after_option
-@click.option("--all", "-a", "everything", is_flag=True, help="Also what is finished, and all pages at once.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Finished tasks too, and all pages at once.")
 @system_option
 def ls(
     out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | None, everything: bool, system: bool

@@ -26,7 +26,7 @@ _FITS: Final = (Fit(), Fit(1), Fit(), Fit(), Fit(1), Fit(), Fit(2, cut=12))
 _STYLES: Final[dict[str, Style]] = {"error": "bad", "retrying": "odd", "paused": "odd", "skipping": "odd"}
 _plan_argument: Final = click.argument("plan", metavar="PLAN", help="Its id in hexadecimal, or msg:STATION:ID.")
 
-plan_commands: Final = CommandGroup("plan", help="Plans: messages to stations at planned times, as in Zero.")
+plan_commands: Final = CommandGroup("plan", help="Manage plans: messages to stations at planned times, as in Zero.")
 
 
 @plan_commands.command("add")
@@ -152,7 +152,7 @@ def _show(out: Printer, view: PlanView, zone: str) -> None:
 
 @plan_commands.command("skip")
 @_plan_argument
-@click.argument("number", metavar="NUMBER", type=int, default=1, help="How many; -1 skips all, 0 none.")
+@click.argument("number", metavar="NUMBER", type=int, default=1, help="Number of occurrences; -1 skips all, 0 none.")
 def skip(out: Printer, *, plan: str, number: int) -> None:
     """Skip the next occurrences of a plan; they count."""
     _act(out, lambda service, app: service.plans.skip(app.principal, plan, number))

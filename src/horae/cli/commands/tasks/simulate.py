@@ -38,13 +38,13 @@ _MAX_NAMES: Final = 5
 )
 @click.option("--for", "span", default="30d", show_default=True, metavar="TIME", help="How far ahead: 24h, 30d.")
 @click.option("--from", "start", metavar="INSTANT", help="From when on. Default: now.")
-@click.option("--zone", "--tz", help="Where a task names none. Default: the file's, or yours.")
+@click.option("--zone", "--tz", help="Zone of tasks that name none. Default: that of the file, or yours.")
 @click.option(
     "--takes",
     default="1s",
     show_default=True,
     metavar="TIME",
-    help="How long a run goes on where nothing else is known.",
+    help="Duration of a run whose task has no runs yet.",
 )
 @click.option("--strict", is_flag=True, help="Exit code 1 when there is a problem.")
 def simulate(

@@ -42,7 +42,7 @@ _TARGET_OPTIONS: Final = (
     click.option("--http", metavar="[METHOD] URL", help="Call this address."),
     click.option("--command", is_flag=True, help="Run a program: --command -- PROGRAM ARGUMENTS."),
     click.option("--function", metavar="NAME", help="Call this task function."),
-    click.option("--event", metavar="TOPIC", help="Publish on this topic."),
+    click.option("--event", metavar="TOPIC", help="Publish an event on this topic."),
     click.option("--prompt", metavar="TEXT", help="Give this prompt to the agent of --group."),
     click.option("--group", metavar="FOLDER", help="The chat group whose agent does it: see 'horae group ls'."),
     click.option(
@@ -56,10 +56,12 @@ _TARGET_OPTIONS: Final = (
         metavar="NAME=AMOUNT",
         help="For --group: limit for each day: tokens=20000, cost=2.5 (US dollars), runs=4; repeatable.",
     ),
-    click.option("--target", metavar="JSON", help="Any target, in full."),
+    click.option("--target", metavar="JSON", help="The target as JSON, in full."),
     click.option("--payload", metavar="JSON|@FILE|-", help="Payload of the target."),
-    click.option("--header", multiple=True, metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
-    click.option("--body", metavar="JSON|@FILE|-", help="For --http, instead of payload."),
+    click.option(
+        "--header", multiple=True, metavar="NAME:VALUE", help="Header for --http; @secret:NAME inserts a secret."
+    ),
+    click.option("--body", metavar="JSON|@FILE|-", help="Body for --http, instead of the payload."),
     click.option("--sign", metavar="SECRET", help="For --http: sign with this secret."),
 )
 _SETTING_OPTIONS: Final = (
@@ -71,16 +73,21 @@ _SETTING_OPTIONS: Final = (
     click.option("--label", multiple=True, metavar="K=V", help="Label of the task, for filters; repeatable."),
 )
 _POLICY_OPTIONS: Final = (
-    click.option("--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
-    click.option("--overlap", type=one_of(Overlap), help="What happens while an earlier run is still going."),
+    click.option(
+        "--missed",
+        "--late",
+        metavar="MODE",
+        help="For missed occurrences: skip, latest, all or merge; also 'latest within 1h'.",
+    ),
+    click.option("--overlap", type=one_of(Overlap), help="What to do while an earlier run is live."),
     click.option("--retries", metavar="N|never", help="Number of retries; never: without limit."),
     click.option("--timeout", metavar="5m", help="Longest time without a response."),
-    click.option("--max-duration", metavar="1h|never", help="Longest time in all."),
+    click.option("--max-duration", metavar="1h|never", help="Longest time of a run in all."),
     click.option(
         "--start-within", metavar="10m|never", help="Skip it if it has not started that long after it was due."
     ),
-    click.option("--where", multiple=True, metavar="K=V|any", help="Run it on nodes with this label; repeatable."),
-    click.option("--give-up-after", metavar="N|never", help="Failures in a row after which it stops."),
+    click.option("--where", multiple=True, metavar="K=V|any", help="Run only on nodes with this label; repeatable."),
+    click.option("--give-up-after", metavar="N|never", help="Failures in a row after which the task stops."),
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
     click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
@@ -90,8 +97,8 @@ _POLICY_OPTIONS: Final = (
     ),
     click.option("--gate-timeout", metavar="30s", help="Longest time that the gate may take."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
-    click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
-    click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
+    click.option("--priority", type=INTEGER, help="Priority from -100 to 100; higher comes first."),
+    click.option("--policies", metavar="JSON", help="The policies as JSON, in full; the options above come first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
 
@@ -327,8 +334,12 @@ def _name_from_url(url: str) -> str:
 
 input_options: Final = option_group(
     "inputs",
-    click.option("--input", metavar="JSON|@FILE|-", help="Instead of the task's payload, for this alone."),
-    click.option("--merge", metavar="JSON|@FILE|-", help="Changes of the task's payload; null removes a field."),
+    click.option("--input", metavar="JSON|@FILE|-", help="Payload of this run alone, instead of the task's."),
+    click.option(
+        "--merge",
+        metavar="JSON|@FILE|-",
+        help="Changes of the task's payload for this run alone; null removes a field.",
+    ),
 )
 
 

@@ -34,8 +34,8 @@ _PROGRESS_ABOVE: Final = 100
 
 
 @click.command("export", cls=Command, asks=True)
-@click.option("--runs", is_flag=True, help="With the history of each task.")
-@click.option("--out", "path", type=FILE, metavar="FILE", help="Into a file that only you may read.")
+@click.option("--runs", is_flag=True, help="Export the history of each task too.")
+@click.option("--out", "path", type=FILE, metavar="FILE", help="Write to a file that only you can read.")
 def export(out: Printer, *, runs: bool, path: Path | None) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
     from ..session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without

@@ -36,7 +36,7 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 @click.option(
     "--place", metavar="TEXT", help="With --owner: the new address that callers are given; by default the new store."
 )
-@click.option("--wait", metavar="5m", default="5m", help="With --owner: wait so long for its live runs.")
+@click.option("--wait", metavar="5m", default="5m", help="With --owner: longest time to wait for its live runs.")
 @click.option("--to-key-file", metavar="FILE", help="With --owner: the key file of the new place, if it is another.")
 @click.option("--abort", is_flag=True, help="With --owner: give up the move that has begun.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")

@@ -65,7 +65,7 @@ _agent_argument: Final = click.argument("agent", metavar="AGENT", help="Name of 
 _agent_or_all: Final = click.argument(
     "agent", required=False, metavar="[AGENT]", help="Name of the agent, as its tasks show it."
 )
-_all_option: Final = click.option("--all", "every", is_flag=True, help="All agents of all owners, at once.")
+_all_option: Final = click.option("--all", "every", is_flag=True, help="Stop or restart all agents of all owners.")
 _owner_option: Final = click.option("--owner", help="Owner of the agent. Default: you.")
 
 

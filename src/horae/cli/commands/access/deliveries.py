@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FITS: Final = (Fit(), Fit(1, wrap=12), Fit(1), Fit(1), Fit(3), Fit(2, cut=12))
 _STATES: Final = ("pending", "sent", "received", "read", "failed")
 _STYLES: Final[dict[str, Style]] = {"failed": "bad", "pending": "odd"}
-_delivery_argument: Final = click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
+_delivery_argument: Final = click.argument("delivery", metavar="DELIVERY", help="Id of the delivery: dlv_….")
 
 delivery_commands: Final = CommandGroup(
     "deliveries", help="List texts on their way to chats; send one again, or discard it."

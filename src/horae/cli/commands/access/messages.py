@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...session.command_session import CommandSession
 
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(2), Fit(1), Fit(1), Fit(3))
-_stream_argument: Final = click.argument("stream", metavar="STREAM", help="Its name, for example chat:12.")
+_stream_argument: Final = click.argument("stream", metavar="STREAM", help="Name of the stream, for example chat:12.")
 _owner_option: Final = click.option("--owner", help="Owner of the stream. Default: you.")
 
 message_commands: Final = CommandGroup("messages", help="Send and read the messages of streams.")
@@ -136,7 +136,7 @@ def read(out: Printer, *, stream: str, after: int, reader: str | None, limit: in
 @_stream_argument
 @click.argument("text", metavar="TEXT|-", help="- reads it from standard input.")
 @click.option("--sender", help="Sender of the message. Default: you.")
-@click.option("--id", "message_id", help="Your id: sending it again appends nothing.")
+@click.option("--id", "message_id", help="Your id of the message: sending it again appends nothing.")
 @_owner_option
 def send(
     out: Printer, *, stream: str, text: str, sender: str | None, message_id: str | None, owner: str | None
@@ -161,7 +161,7 @@ def send(
 
 @message_commands.command("set")
 @_stream_argument
-@click.option("--keep", type=int, help="Most messages to keep, read or not.")
+@click.option("--keep", type=int, help="Largest number of messages to keep, read or not.")
 @click.option("--keep-for", metavar="DURATION", help="Age at which messages are deleted, read or not: 30d.")
 @_owner_option
 def set_caps(out: Printer, *, stream: str, keep: int | None, keep_for: str | None, owner: str | None) -> None:

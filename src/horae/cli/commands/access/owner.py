@@ -35,7 +35,7 @@ _owner_argument: Final = click.argument("owner_name", metavar="NAME")
 _FIELD_OPTIONS: Final = (
     click.option("--role", help="admin, member or viewer. Default for a new one: member."),
     click.option("--zone", "--tz", help="Zone of schedules that name none; '' for none."),
-    click.option("--language", help="en or zh: what it reads in the console; '' for none."),
+    click.option("--language", help="Language of the owner in the console: en or zh; '' for none."),
     click.option(
         "--quota",
         multiple=True,

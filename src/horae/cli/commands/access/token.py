@@ -173,7 +173,7 @@ def _row(out: Printer, token_list: TokenList, token: Token, shown: tuple[str, ..
 
 
 @token_commands.command("revoke", asks=True)
-@click.argument("token", metavar="TOKEN", help="Its id; or its name, if only one has it.")
+@click.argument("token", metavar="TOKEN", help="Id of the token; or its name, if only one has it.")
 def revoke(out: Printer, *, token: str) -> None:
     """Revoke a token."""
     found = run_in_session(out, lambda app: _find_token(app, token))

@@ -28,10 +28,10 @@ from ...systemd import (
 _HOME_FOLDERS: Final = ("/home", "/root", "/run/user")
 _user_option: Final = click.option("--user", is_flag=True, help="A service of your user, not of the whole machine.")
 _worker_option: Final = click.option(
-    "--worker", is_flag=True, help="horae-worker@.service: engines alone, as many as you like."
+    "--worker", is_flag=True, help="Install horae-worker@.service: engines without the API, any number of them."
 )
 _root_option: Final = click.option(
-    "--root", type=FILE, metavar="FOLDER", help="For the system under this folder, as in an image."
+    "--root", type=FILE, metavar="FOLDER", help="Install for the system in this folder, such as an image."
 )
 
 

@@ -39,8 +39,10 @@ def _say(out: Printer, sentence: Message, **facts: object) -> None:
 
 @station_commands.command("allow")
 @_name_argument
-@click.option("--key", required=True, help="Its public key: horae station key --station NAME prints it.")
-@click.option("--kind", type=click.Choice([each.value for each in StationKind]), help="What it does. Default: api.")
+@click.option("--key", required=True, help="Public key of the station: horae station key --station NAME prints it.")
+@click.option(
+    "--kind", type=click.Choice([each.value for each in StationKind]), help="Kind of the station. Default: api."
+)
 @click.option("--worker", metavar="NAME", help="Only this worker may use the key; a voter needs it.")
 @_owner_option
 def allow(out: Printer, *, name: str, key: str, kind: str | None, worker: str | None, owner: str | None) -> None:
@@ -153,7 +155,7 @@ def _server_key_path(out: Printer) -> Path:
 
 
 @station_commands.command("run", local_only=True)
-@click.argument("place", metavar="FILE.py | MODULE", help="Where the stations are declared.")
+@click.argument("place", metavar="FILE.py | MODULE", help="Module or file that declares the stations.")
 @click.option(
     "--worker", metavar="NAME", help="Name of this process within its stations. Default: machine and process."
 )

@@ -77,7 +77,7 @@ _processes_option: Final = click.option(
     type=IntegerRange(1, MAX_PROCESSES),
     metavar="N",
     default=1,
-    help="Run so many processes with an engine, for more than one core; each is a node of its own. Default: 1.",
+    help="Number of processes with an engine, to use several cores; each is a node of its own. Default: 1.",
 )
 _label_option: Final = click.option(
     "--label", "labels", multiple=True, metavar="K=V", help="A label of this node, for tasks with --where; repeatable."
@@ -299,19 +299,19 @@ _LONGEST_POLL = 60.0
     "--poll",
     type=NumberRange(0.1, _LONGEST_POLL),
     metavar="SECONDS",
-    help="Poll every so many seconds, instead of sleeping until the next due instant.",
+    help="Poll with this period in seconds, instead of sleeping until the next due instant.",
 )
 @click.option(
     "--batch",
     type=IntegerRange(1, 100_000),
     metavar="N",
-    help="Claim at most so many in one transaction. Default: as many as there is room for.",
+    help="Largest number of entries that one transaction claims. Default: as many as there is room for.",
 )
 @click.option(
     "--concurrency",
     type=IntegerRange(1, 100_000),
     metavar="N",
-    help="Execute at most so many runs at once. Default: 1024.",
+    help="Largest number of concurrent runs. Default: 1024.",
 )
 @_lease_option
 @_label_option

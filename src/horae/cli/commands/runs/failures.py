@@ -43,7 +43,7 @@ class _Found(NamedTuple):
 @optional_task_argument
 @run_filter_options
 @click.option("--retry", metavar="GROUP", help="Try all occurrences of this group again.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--dry-run", is_flag=True, help="Show the number only; change nothing.")
 @click.option(
     "--limit",
     "-n",

@@ -65,7 +65,7 @@ class QueuedRun(NamedTuple):
 @optional_task_argument
 @click.option("--wait", "-w", is_flag=True, help="Wait until it has ended, retries included.")
 @click.option("--follow", "-f", is_flag=True, help="Show its log lines; implies --wait.")
-@click.option("--timeout", metavar="30s", help="Wait no longer than this.")
+@click.option("--timeout", metavar="30s", help="Longest time to wait.")
 @click.option("--as-of", metavar="INSTANT", help="Run the occurrence of this past time.")
 @input_options
 @click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
@@ -290,11 +290,13 @@ async def _find_run_to_stop(app: CommandSession, name: str) -> str:
 
 @click.command("backfill", cls=Command, asks=True)
 @task_argument
-@click.option("--from", "first", required=True, metavar="INSTANT", help="From here on, included.")
-@click.option("--to", "last", required=True, metavar="INSTANT", help="Up to here, included; a day counts whole.")
-@click.option("--again", is_flag=True, help="Also those that were backfilled before.")
+@click.option("--from", "first", required=True, metavar="INSTANT", help="Start of the range, included.")
+@click.option(
+    "--to", "last", required=True, metavar="INSTANT", help="End of the range, included; a date is the whole day."
+)
+@click.option("--again", is_flag=True, help="Also occurrences that were backfilled before.")
 @click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--dry-run", is_flag=True, help="Show the number only; change nothing.")
 @input_options
 def backfill(
     out: Printer,

@@ -60,7 +60,7 @@ class Rows(NamedTuple):
 
 @click.command("runs", cls=Command)
 @optional_task_argument
-@click.option("--state", multiple=True, help="running, succeeded, failed, skipped, …; repeatable.")
+@click.option("--state", multiple=True, help="State of the runs: running, succeeded, failed, skipped, …; repeatable.")
 @click.option("--failed", is_flag=True, help="Only those that did not succeed.")
 @run_filter_options
 @limit_option

@@ -82,7 +82,7 @@ class CreatedTask(NamedTuple):
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
 @after_options
-@click.option("--name", help="Its name. Default: derived from what it does.")
+@click.option("--name", help="Name of the task. Default: derived from its target.")
 @definition_options
 @click.option("--key", help="Unique key: used again, it edits the same task.")
 @click.option("--owner", help="Owner of the task.")

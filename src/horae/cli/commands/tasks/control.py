@@ -139,7 +139,7 @@ def cancel(out: Printer, *, task: str | None, filters: Values) -> None:
 
 @click.command("rm", cls=Command, asks=True)
 @optional_task_argument
-@click.option("--force", is_flag=True, help="Also if other tasks run after it; these are then paused.")
+@click.option("--force", is_flag=True, help="Remove it also if other tasks run after it; these are then paused.")
 @bulk_options
 def remove(out: Printer, *, task: str | None, force: bool, filters: Values) -> None:
     """Remove a task and its history."""

@@ -75,7 +75,7 @@ class TaskList(NamedTuple):
     type=one_of(Sort),
     default="created",
     show_default=True,
-    help="In order of creation, or of what comes next.",
+    help="Order by creation, or by the next occurrence.",
 )
 @limit_option
 @after_option

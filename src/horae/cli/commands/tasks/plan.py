@@ -24,7 +24,7 @@ _TYPES: Final = ("none", "time", "second", "minute", "hour", "day", "week", "mon
 _FILTERS: Final = ("none", "time", "delay", "week", "month")
 _FITS: Final = (Fit(), Fit(1), Fit(), Fit(), Fit(1), Fit(), Fit(2, cut=12))
 _STYLES: Final[dict[str, Style]] = {"error": "bad", "retrying": "odd", "paused": "odd", "skipping": "odd"}
-_plan_argument: Final = click.argument("plan", metavar="PLAN", help="Its id in hexadecimal, or msg:STATION:ID.")
+_plan_argument: Final = click.argument("plan", metavar="PLAN", help="Id of the plan in hexadecimal, or msg:STATION:ID.")
 
 plan_commands: Final = CommandGroup("plan", help="Manage plans: messages to stations at planned times, as in Zero.")
 
@@ -34,14 +34,14 @@ plan_commands: Final = CommandGroup("plan", help="Manage plans: messages to stat
 @click.option("--command", "command", required=True, help="What the station executes; for a publisher the title.")
 @click.option("--type", "plan_type", type=click.Choice(_TYPES), default="none", help="Kind of time.")
 @click.option("--value", "plan_value", type=int, default=0, help="Delay, weekday (Sunday 0) or day of the month.")
-@click.option("--repeat", "plan_repet", type=int, default=1, help="How often; -1 without end.")
+@click.option("--repeat", "plan_repet", type=int, default=1, help="Number of executions; -1 without end.")
 @click.option("--time", "plan_time", type=int, default=0, help="Unix seconds; 0 is now.")
-@click.option("--no-keep", "no_keep", is_flag=True, help="Catch up what is missed; otherwise it is skipped.")
-@click.option("--skip", "skip_set", type=int, default=0, help="Skip so many first; -1 skips all.")
-@click.option("--description", help="Its title.")
+@click.option("--no-keep", "no_keep", is_flag=True, help="Make up for missed executions; otherwise they are skipped.")
+@click.option("--skip", "skip_set", type=int, default=0, help="Number of executions to skip first; -1 skips all.")
+@click.option("--description", help="Title of the plan.")
 @click.option("--argument", help="Argument of the command.")
 @click.option("--context", help="Context of the command.")
-@click.option("--id", "plan_id", help="Its id, a whole number; one is made otherwise.")
+@click.option("--id", "plan_id", help="Id of the plan, a whole number; without it, one is made.")
 def add(out: Printer, *, station: str, **fields: Any) -> None:
     """Publish a plan to a station."""
     from ....model.plans.describe import describe_plan  # noqa: PLC0415 - `--help` does without

@@ -79,7 +79,7 @@ _POLICY_OPTIONS: Final = (
         metavar="MODE",
         help="For missed occurrences: skip, latest, all or merge; also 'latest within 1h'.",
     ),
-    click.option("--overlap", type=one_of(Overlap), help="What to do while an earlier run is live."),
+    click.option("--overlap", type=one_of(Overlap), help="What to do while an earlier run is still going."),
     click.option("--retries", metavar="N|never", help="Number of retries; never: without limit."),
     click.option("--timeout", metavar="5m", help="Longest time without a response."),
     click.option("--max-duration", metavar="1h|never", help="Longest time of a run in all."),

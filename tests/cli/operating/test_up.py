@@ -264,7 +264,7 @@ def test_outage_is_reported_in_json(deployment: Deployment) -> None:
             6,
             "There are several Horae objects in two.py: one, two.",
         ),
-        ("two.py:three", "from horae import Horae\none, two = Horae(), Horae()\n", 3, "'three' is no Horae object"),
+        ("two.py:three", "from horae import Horae\none, two = Horae(), Horae()\n", 3, "'three' is not a Horae object"),
         (
             "no_store.py",
             "from horae import Horae\napp = Horae('nowhere://')\n",

@@ -192,7 +192,7 @@ OPTIONS: Final[dict[str, str]] = {
     ),
     "Label of the task, for filters; repeatable.": "任务的标签，用于筛选；可重复。",
     "For missed occurrences: skip, latest, all or merge; also 'latest within 1h'.": "对错过的各次：skip、latest、all 或 merge；也可写 'latest within 1h'。",
-    "What to do while an earlier run is live.": "上一次运行尚未结束时的处理方式。",
+    "What to do while an earlier run is still going.": "上一次运行尚未结束时的处理方式。",
     "Number of retries; never: without limit.": "失败后的重试次数；never 表示不限。",
     "Longest time without a response.": "无响应的最长时间。",
     "Longest time of a run in all.": "总时长上限。",

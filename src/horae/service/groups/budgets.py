@@ -193,7 +193,11 @@ class Budgets:
         """Return the write that records today's notice about the used-up budget in the chat; None: the chat has it already."""
         known = await self._load(group.folder, group.owner)
         today = day_in(self._zone_of(group), self._clock.now())
-        return None if known.told == today else RecordWrite(budget_record(known._replace(told=today)), known.version)
+        return (
+            None
+            if known.notice_day == today
+            else RecordWrite(budget_record(known._replace(notice_day=today)), known.version)
+        )
 
     # --- records -----------------------------------------------------------------------------------------------------
 

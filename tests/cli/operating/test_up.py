@@ -310,7 +310,7 @@ def test_removed_store_file_stops_up_with_an_error(deployment: Deployment, *, re
     line = up.expect("is gone or was replaced; what was written since is not in it")
     assert str(deployment.path) in line
     assert up.ends() == 7
-    assert not any("begins again" in each for each in up.output)
+    assert not any("restarts in" in each for each in up.output)
     assert deployment.path.exists() is replaced
 
 

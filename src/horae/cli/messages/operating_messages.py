@@ -73,15 +73,15 @@ NO_TLS: Final = Message(
 )
 NO_API: Final = Message("not served: {because}", "未提供:{because}")
 PORT_TAKEN: Final = Message("port {port} is taken (--port chooses another)", "端口 {port} 已被占用(可用 --port 另选)")
-NOT_INSTALLED: Final = Message(
-    "install it with: pip install 'horae[server]'", "请先安装:pip install 'horae[server]'"
-)
+NOT_INSTALLED: Final = Message("install it with: pip install 'horae[server]'", "请先安装:pip install 'horae[server]'")
 SERVER_DIED: Final = Message(
     "the API's process {pid} died ({how}); it restarts in {pause:g} s",
     "接口进程 {pid} 已终止({how});{pause:g} 秒后重新启动",
 )
 ON_SIGNAL: Final = Message("on Ctrl-C", "按 Ctrl-C")
-STOPPING: Final = Message("stopping: live runs may end, the others are handed back", "正在停止:等待进行中的运行结束,其余交还")
+STOPPING: Final = Message(
+    "stopping: live runs may end, the others are handed back", "正在停止:等待进行中的运行结束,其余交还"
+)
 STOPPED: Final = Message("stopped", "已停止")
 DRAINED: Final = Message("drained: no run is left", "已排空:没有正在进行的运行")
 PROCESSES_ON_SQLITE: Final = (

@@ -1,4 +1,7 @@
-"""Check of inputs: every attempt at a requested occurrence has the input of the request, and its target got that payload."""
+"""Check of inputs: every attempt at a requested occurrence has the input of the request, and its target got that payload.
+
+Placeholders in it are filled with the values of that attempt.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from horae.model.run import Origin, Run
 from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
+from tests.simulation.history import TargetCall
 
 _REQUESTS = {"run_now": Origin.MANUAL, "backfill": Origin.BACKFILL}
 
@@ -26,8 +30,28 @@ def check_inputs(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iter
         if row is None:
             continue
         payload = stories[deed.task_id].definitions[-1][1].payload if row.input is None else row.input.value
-        if deed.payload != payload:
+        if "{" in payload:
+            yield from _check_filled(deed, row, payload)
+        elif deed.payload != payload:
             yield Violation("input", f"{deed.run_id} was called with {deed.payload!r}, not {payload!r}")
+
+
+def _check_filled(deed: TargetCall, run: Run, payload: str) -> Iterator[Violation]:
+    """The values, written down here by hand: those of this attempt, and of the stretch that its run stands for."""
+    first, last, count = (run.planned, run.planned, 1) if run.span is None else run.span
+    values = {
+        "planned": run.planned.isoformat(),
+        "first": first.isoformat(),
+        "last": last.isoformat(),
+        "count": str(count),
+        "attempt": str(run.attempt),
+        "key": deed.key,
+    }
+    wanted = payload.strip()
+    for name, value in values.items():
+        wanted = wanted.replace(f"{{horae.{name}}}", value)
+    if deed.payload != wanted:
+        yield Violation("placeholder", f"{deed.run_id} was called with {deed.payload!r}, not {wanted!r}")
 
 
 def _requests(evidence: Evidence) -> Mapping[str, list[Entry]]:

@@ -342,7 +342,7 @@ def _input_words(planned: Run | Entry) -> tuple[str, str]:
 
 def _target_words(run: Run) -> tuple[str, str]:
     """Quote the target that skipped the run itself, the gate that was closed or failed, or the numbers of a budget."""
-    if run.reason is Reason.BUDGET_EXHAUSTED and run.error is not None:
+    if run.reason is Reason.OVER_BUDGET and run.error is not None:
         return run.error, note_in("zh", run.error)
     if run.reason not in _QUOTED or run.error is None:
         return "", ""

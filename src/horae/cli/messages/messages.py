@@ -86,9 +86,9 @@ MORE_POLICIES: Final = Message(
     "give up after {give_up} · {guarantee} · priority {priority} · duration limit {longest}",
     "连续失败 {give_up} 次后放弃 · {guarantee} · 优先级 {priority} · 总时长上限 {longest}",
 )
-RUNS_WHERE: Final = Message(" · runs on nodes with {labels}", " · 在带有 {labels} 的节点上运行")
-START_WITHIN: Final = Message(" · starts within {length} or not at all", " · {length} 内未开始则跳过")
-GATED: Final = Message(" · gate: {gate}", " · 门控:{gate}")
+RUNS_WHERE: Final = Message("runs on nodes with {labels}", "在带有 {labels} 的节点上运行")
+START_WITHIN: Final = Message("starts within {length} or not at all", "{length} 内未开始则跳过")
+GATED: Final = Message("gate: {gate}", "门控:{gate}")
 NO_LIMIT: Final = Message("none", "不限")
 FOR_EVER: Final = Message("for ever", "不限")
 NEVER: Final = Message("never", "永不")

@@ -217,6 +217,8 @@ def _show(out: Printer, created: CreatedTask) -> None:
     show_schedule(out, facts, created.now, made=True, names=created.names)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
+    if task.lanes:
+        out.row(out.translate(messages.LANE), ", ".join(task.lanes))
     show_declared(out, task, created.declared)
     if not created.dry_run:
         if facts.status.pause is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from horae.model.entry import Entry
 from horae.model.inputs.run_input import RunInput
-from horae.model.run import Origin, Run
+from horae.model.run import Origin, Run, Span
 from tests.simulation.checks.task_history import TaskHistory
 from tests.simulation.checks.violation import Violation
 from tests.simulation.evidence import Evidence
@@ -38,12 +38,12 @@ def check_inputs(evidence: Evidence, stories: Mapping[str, TaskHistory]) -> Iter
 
 def _check_filled(deed: TargetCall, run: Run, payload: str) -> Iterator[Violation]:
     """The values, written down here by hand: those of this attempt, and of the stretch that its run stands for."""
-    first, last, count = (run.planned, run.planned, 1) if run.span is None else run.span
+    span = run.span or Span(run.planned, run.planned, 1)
     values = {
         "planned": run.planned.isoformat(),
-        "first": first.isoformat(),
-        "last": last.isoformat(),
-        "count": str(count),
+        "first": span.first.isoformat(),
+        "last": span.last.isoformat(),
+        "count": str(span.count),
         "attempt": str(run.attempt),
         "key": deed.key,
     }

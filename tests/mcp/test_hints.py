@@ -65,7 +65,6 @@ NO_TOOL = {
     "too_many_destinations": "destinations",
     "no_such_reader": "readers of streams",
     "too_many_readers": "readers of streams",
-    "no_messages": "requests with several messages",
     "no_such_function": "the list of functions",
     "no_such_plan": "plans",
     "plan_exists": "plans",

@@ -25,7 +25,7 @@ WORKHORSES: Final = 3
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
 _TEMPLATE: Final = "".join(f" {{horae.{name}}}" for name in ("planned", "first", "last", "count", "attempt", "key"))
-"""Placeholders behind the behaviour in the payload of every fifth task."""
+"""Placeholders behind the behaviour in the payloads of three tasks of ten, one of which has missed a stretch elsewhere."""
 
 
 class Traits(NamedTuple):
@@ -79,7 +79,7 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
     temper = Behaviour.STEADY if workhorse else choose_behaviour(dice)
     lane = dice.choice((None, "narrow", "wide"))
     owner = dice.choice(OWNERS)
-    payload = f'"{temper}{_TEMPLATE if number % 5 == 2 else ""}"'
+    payload = f'"{temper}{_TEMPLATE if number % 10 in (2, 7, 9) else ""}"'
     target = Target("simulated", "{}")
     draft = Draft(owner, f"task {number}", schedule, target, payload, policies, lane=lane, past=past)
     traits = Traits(

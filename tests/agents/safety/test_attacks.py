@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 from horae.agents.requests.request_host import RequestHost
+from horae.agents.target.turn_state import PROCESS_LIMIT
 from horae.model.accounts.principal import LOCAL
 from horae.model.agents.group import Group, GroupMount
 from horae.model.run import Run, RunState
@@ -114,6 +115,10 @@ async def test_fork_bomb_gets_no_further_than_its_limit_and_ends_with_its_run(ag
         assert run.state is RunState.SUCCEEDED, run.error
         assert 1 <= int(run.result) < 32
         assert f"result: {run.result}" in log_of(host, group, run)
+        if host.target.settings.runtime != "podman":
+            # Podman removes the control group before it can be asked.
+            lines = await host.app.service.runs.lines(LOCAL, run.id)
+            assert (PROCESS_LIMIT, "warning") in {(each.line.text, each.line.level) for each in lines}
 
 
 @in_both

@@ -97,7 +97,7 @@ async def test_forged_requests_act_for_the_own_group_only(agents: OpenAgents) ->
         assert sorted((each.folder, each.is_main) for each in groups) == [("family", False), ("work", False)]
 
 
-@pytest.mark.parametrize("agents", ["bubblewrap"], indirect=True)
+@in_both
 async def test_flood_from_inside_is_answered_and_counted_and_others_are_served(agents: OpenAgents) -> None:
     number = REQUESTS_PER_MINUTE + 400
     async with agents(ATTACKER) as host:

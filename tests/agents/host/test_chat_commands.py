@@ -141,9 +141,13 @@ async def test_receipt_of_a_final_cancel_says_so_and_undo_takes_back_nothing_els
         group = await host.add_group()
         weather = await host.add_task(group, "weather")
         await host.add_task(group, "report", when=After((Link(weather.id),)))
+        assert "report: after weather; " in await ask(host, "@Andy /tasks")
         await ask(host, "@Andy /pause weather")
 
-        assert await ask(host, "@Andy /cancel report") == "Cancelled 'report' (MEANS) for good; this cannot be undone."
+        assert (
+            await ask(host, "@Andy /cancel report")
+            == "Cancelled 'report' (after weather) for good; this cannot be undone."
+        )
         assert await ask(host, "@Andy /undo") == ("The last change cannot be undone: 'report' was cancelled for good.")
         assert await state_of(host, "weather", group) is TaskState.PAUSED
 

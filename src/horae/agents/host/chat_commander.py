@@ -25,6 +25,7 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse
 from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.store import TaskFilter
+from ...schedule.after import with_names
 from ...schedule.describe import describe_schedule
 from ...service.service import Service
 from ...wire.instants import local
@@ -150,7 +151,7 @@ class ChatCommander:
         found = await self._find(request)
         if len(found) != 1:
             verb = CHINESE_WORDS[request.verb] if request.language == "zh" else request.verb.value
-            return _numbered(request, words.WHICH_TASK.in_language(request.language, verb=verb), found)
+            return await self._numbered(request, words.WHICH_TASK.in_language(request.language, verb=verb), found)
         act = self._why if request.verb is ChatVerb.WHY else self._change
         return _Reply(await act(request, found[0]))
 
@@ -161,7 +162,27 @@ class ChatCommander:
             page = await self._service.tasks.page(request.principal(owner), task_filter, limit=_SHOWN_TASKS + 1)
             found += page.items
         number = min(len(found), _SHOWN_TASKS)
-        return _numbered(request, words.TASKS.in_language(request.language, number=number, zone=request.zone), found)
+        head = words.TASKS.in_language(request.language, number=number, zone=request.zone)
+        return await self._numbered(request, head, found)
+
+    async def _numbered(self, request: _Request, head: str, found: Sequence[Facts]) -> _Reply:
+        """Return the tasks with numbers, by which the next commands may name them."""
+        if not found:
+            return _Reply(words.NO_TASKS.in_language(request.language))
+        shown = await self._with_names(request, found[:_SHOWN_TASKS])
+        rows = [_row(request, facts, place) for place, facts in enumerate(shown, 1)]
+        more = [words.MORE_TASKS.in_language(request.language)] if len(found) > len(shown) else []
+        return _Reply("\n".join([head, *rows, *more]), tuple((each.task.id, each.task.owner) for each in shown))
+
+    async def _with_names(self, request: _Request, found: Sequence[Facts]) -> list[Facts]:
+        """Return the tasks with the names of their predecessors instead of the ids, to show them."""
+        names: dict[str, str] = {}
+        for owner in {each.task.owner for each in found}:
+            tasks = [each.task for each in found if each.task.owner == owner]
+            names |= await self._service.tasks.predecessor_names(request.principal(owner), tasks)
+        return [
+            each._replace(task=each.task._replace(schedule=with_names(each.task.schedule, names))) for each in found
+        ]
 
     async def _find(self, request: _Request) -> Sequence[Facts]:
         """Find the task that a command names, by its name or its number in the last list; without a name, the only one.
@@ -213,7 +234,7 @@ class ChatCommander:
         """Pause, resume or cancel a task; the record of the command is written with the change."""
         task = facts.task
         if request.verb is ChatVerb.PAUSE and facts.status.state is TaskState.PAUSED:
-            return _changed_text(request, facts, None)
+            return await self._changed(request, facts, None)
         done = ExecutedCommand(request.number, request.verb, task.id, task.owner, task.name)
         is_changed = False
 
@@ -238,7 +259,11 @@ class ChatCommander:
             after = await tasks.resume(principal, task.id)
         else:
             after = await tasks.cancel(principal, task.id)
-        return _changed_text(request, after, done if is_changed else None)
+        return await self._changed(request, after, done if is_changed else None)
+
+    async def _changed(self, request: _Request, facts: Facts, done: ExecutedCommand | None) -> str:
+        (shown,) = await self._with_names(request, [facts])
+        return _changed_text(request, shown, done)
 
     async def _undo(self, request: _Request) -> str:
         found = await self._last_change(request)
@@ -283,23 +308,14 @@ class ChatCommander:
     async def _describe_change(self, request: _Request, done: ExecutedCommand) -> str:
         facts = await self._service.tasks.get(request.principal(done.task_owner), done.task_id)
         if not done.undoes:
-            return _changed_text(request, facts, done)
+            return await self._changed(request, facts, done)
+        (facts,) = await self._with_names(request, [facts])
         texts = {
             ChatVerb.PAUSE: words.UNDONE_PAUSE,
             ChatVerb.RESUME: words.UNDONE_RESUME,
             ChatVerb.CANCEL: words.UNDONE_CANCEL,
         }
         return _receipt(request, texts[ChatVerb(done.undoes)], facts)
-
-
-def _numbered(request: _Request, head: str, found: Sequence[Facts]) -> _Reply:
-    """Return the tasks with numbers, by which the next commands may name them."""
-    if not found:
-        return _Reply(words.NO_TASKS.in_language(request.language))
-    shown = found[:_SHOWN_TASKS]
-    rows = [_row(request, facts, place) for place, facts in enumerate(shown, 1)]
-    more = [words.MORE_TASKS.in_language(request.language)] if len(found) > len(shown) else []
-    return _Reply("\n".join([head, *rows, *more]), tuple((each.task.id, each.task.owner) for each in shown))
 
 
 def _changed_text(request: _Request, facts: Facts, done: ExecutedCommand | None) -> str:

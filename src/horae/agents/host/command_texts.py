@@ -18,9 +18,7 @@ NEXT_IN_ZONE: Final = Message("next {at} ({zone})", "下次 {at}({zone})")
 NO_NEXT: Final = Message("nothing planned", "无后续")
 PAUSED_STATE: Final = Message("paused", "已暂停")
 WAITS_FOR_APPROVAL: Final = Message("waits for approval", "等待批准")
-PAUSED: Final = Message(
-    "Paused '{name}' ({means}). /undo takes it back.", "已暂停“{name}”({means})。/撤销 可以撤回。"
-)
+PAUSED: Final = Message("Paused '{name}' ({means}). /undo takes it back.", "已暂停“{name}”({means})。/撤销 可以撤回。")
 ALREADY_PAUSED: Final = Message("'{name}' is paused already.", "“{name}”已经是暂停状态。")
 RESUMED: Final = Message(
     "Resumed '{name}': {means}; {next}. /undo takes it back.", "已恢复“{name}”:{means};{next}。/撤销 可以撤回。"

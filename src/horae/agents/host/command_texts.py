@@ -50,7 +50,7 @@ STORE_PROBLEM: Final = Message("That did not work now. Please try again later.",
 HELP: Final = Message(
     "/tasks lists the tasks; a command takes their numbers, too\n"
     "/pause NAME pauses a task\n"
-    "/resume NAME lets it go on\n"
+    "/resume NAME resumes it\n"
     "/cancel NAME ends it\n"
     "/why NAME explains why it ran, or did not\n"
     "/undo takes back the last of these changes\n"

@@ -141,6 +141,7 @@ OPTIONS: Final[dict[str, str]] = {
     "Report runs that succeed or are skipped too.": "同时显示成功和跳过的运行。",
     "The lease that all nodes on this store share. Default: 15.": "此存储上所有节点共用的租约（秒）。默认：15。",
     "Serve the HTTP API here; 0 finds one. Default: 4672.": "HTTP API 的端口；0 表示自动选择。默认：4672。",
+    "Only check the map in horae.toml, and show it.": "仅检查并显示 horae.toml 中的映射。",
     "Let the HTTP API listen beyond this machine. Default: 127.0.0.1.": "HTTP API 监听的地址。默认：127.0.0.1。",
     "Show this node's own metrics here; 0 finds a port. Default: nowhere.": "本节点指标的端口；0 表示自动选择。默认：不提供。",
     "The engine alone, without the HTTP API.": "只运行节点，不提供 HTTP API。",

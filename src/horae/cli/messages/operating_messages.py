@@ -76,6 +76,10 @@ PORT_TAKEN: Final = Message("port {port} is taken (--port chooses another)", "�
 NOT_INSTALLED: Final = Message(
     "pip install 'horae[server]' brings what it needs", "请先安装:pip install 'horae[server]'"
 )
+ROUTER_READY: Final = Message(
+    "The router listens at {url}, in front of: {names}.", "路由器监听 {url},后面的部署:{names}。"
+)
+ROUTE_TITLES: Final = Message("OWNER|DEPLOYMENT|URL", "所有者|部署|地址")
 SERVER_DIED: Final = Message(
     "the API's process {pid} died ({how}); it begins again in {pause:g} s",
     "接口进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",

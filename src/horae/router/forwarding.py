@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 """The most that any path of a deployment takes; most take less, and refuse more themselves."""
-_EVENT_STREAM: Final = "text/event-stream"
+_EVENT_STREAMS: Final = frozenset({"text/event-stream", "application/x-ndjson"})
 _MAX_KEPT_BYTES: Final = 256 * 1024
 """Bodies up to this size can be sent to a second deployment, when the first one says that the owner has moved."""
 
@@ -92,7 +92,7 @@ async def return_response(
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     relay = asyncio.ensure_future(_relay_body(response, read, send))
     ends = {relay}
-    is_stream = response.content_type == _EVENT_STREAM
+    is_stream = response.content_type in _EVENT_STREAMS
     if is_stream:
         ends.add(asyncio.ensure_future(closing.wait()))
     if body.is_complete:

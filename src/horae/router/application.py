@@ -27,7 +27,14 @@ from ..web.websocket import ServerWebSocket
 from . import switcher, websockets
 from .deployment_map import DeploymentMap
 from .forwarding import RequestBody, return_response
-from .heads import chosen_deployments, deployment_cookie, read_target, request_headers, response_headers
+from .heads import (
+    chosen_deployments,
+    deployment_cookie,
+    deployment_header,
+    read_target,
+    request_headers,
+    response_headers,
+)
 from .refusals import refuse
 from .routes import Routes
 from .upstream import Upstream
@@ -139,6 +146,8 @@ class RouterApplication:
                     response = await self._send(request, target, moved, body)
                     refusal = b""
             headers = response_headers(response.raw_headers, choice.upstream.deployment.name)
+            if choice.credential is not None:
+                headers.append(deployment_header(choice.upstream.deployment.name))
             if choice.shows_console:
                 is_secure = request.url.scheme == "https"
                 headers.append(deployment_cookie(choice.upstream.deployment.name, is_secure=is_secure))

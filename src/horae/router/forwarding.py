@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
@@ -91,7 +91,7 @@ async def return_response(
         headers = [*headers, (b"connection", b"close")]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     relay = asyncio.ensure_future(_relay_body(response, read, send))
-    ends = {relay}
+    ends: set[asyncio.Future[Any]] = {relay}
     is_stream = response.content_type in _EVENT_STREAMS
     if is_stream:
         ends.add(asyncio.ensure_future(closing.wait()))

@@ -13,6 +13,7 @@ from starlette.types import Scope
 from ..api.resources.credential_lookup import LOOKUP_PATH
 from ..web.refusals import refuse as refuse_request
 from ..web.trusted_proxies import FORWARDED_FOR, FORWARDED_PROTO
+from ..wire.accounts import DEPLOYMENT_HEADER
 from .refusals import refuse
 
 Headers = list[tuple[str, str]]
@@ -39,7 +40,8 @@ _FROM_PROXIES: Final = frozenset(
 """Headers about the way of a request; those of the client are dropped, since anyone can write them."""
 _WRITTEN_HERE: Final = frozenset({b"cookie", b"x-request-id"})
 _NOT_FORWARDED: Final = _HOP_BY_HOP | _FROM_PROXIES | _WRITTEN_HERE
-_NOT_RETURNED: Final = _HOP_BY_HOP | {b"date", b"server", b"x-request-id"}
+_DEPLOYMENT: Final = DEPLOYMENT_HEADER.lower().encode()
+_NOT_RETURNED: Final = _HOP_BY_HOP | {b"date", b"server", b"x-request-id", _DEPLOYMENT}
 _INTERNAL: Final = LOOKUP_PATH.split("/")[1]
 _UNSAFE: Final = frozenset("\\#? ")
 
@@ -85,6 +87,10 @@ def response_headers(raw: RawHeaders, deployment: str) -> list[tuple[bytes, byte
         for name, value in lower
         if name not in dropped
     ]
+
+
+def deployment_header(deployment: str) -> tuple[bytes, bytes]:
+    return _DEPLOYMENT, deployment.encode()
 
 
 def deployment_cookie(deployment: str, *, is_secure: bool) -> tuple[bytes, bytes]:

@@ -16,6 +16,8 @@ from ..service.accounts.views import View
 from .instants import parse_instant, parse_optional_instant, utc
 
 CONSOLE_PATH: Final = "/console"
+DEPLOYMENT_HEADER: Final = "Horae-Deployment"
+"""Header of a router's answers to requests with a valid credential: the deployment that answered."""
 """Where a server mounts the console."""
 _DURATION_QUOTAS: Final = frozenset({"shortest_interval", "longest_life"})
 

@@ -34,10 +34,11 @@ def resolve_names(out: Printer, source: str, target: str, owner: str) -> MappedM
     from ...router.deployment_map import read_deployment_map  # noqa: PLC0415 - only where names are used
 
     found = read_deployment_map(out.settings, plain_http=True)
-    stores = [each if "://" in each else _store_of(found, each) for each in (source, target)]
+    source_store, target_store = (each if "://" in each else _store_of(found, each) for each in (source, target))
     if "://" in target:
-        return MappedMove(*stores)
-    return MappedMove(*stores, found.find(target).url, _line_of(out, found, owner, target))
+        return MappedMove(source_store, target_store)
+    place, line = found.find(target).url, _line_of(out, found, owner, target)
+    return MappedMove(source_store, target_store, place, line)
 
 
 def _store_of(found: DeploymentMap, name: str) -> str:

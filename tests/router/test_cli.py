@@ -50,7 +50,7 @@ def test_owner_chooses_the_context_of_its_deployment(shared_cluster: Cluster) ->
         assert task in {each["id"] for each in answer(cluster, "ls", "--owner", owner)}
 
     # An owner that is new is made where the map says: the default is north, though the context in use is that of south.
-    answer(cluster, "owner", "put", "user:new")
+    answer(cluster, "owner", "add", "user:new")
     assert "user:new" in {each["name"] for each in answer(cluster, "owner", "ls", "--server", contexts(cluster)[0])}
     assert answer(cluster, "owner", "show", "user:new")["name"] == "user:new"
 

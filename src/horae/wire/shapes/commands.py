@@ -148,6 +148,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "resumed": BOOLEAN,
             "moved_before": BOOLEAN,
             "given_up": BOOLEAN,
+            "map_line": nullable(TEXT),
             "parts": list_of(
                 closed(
                     {

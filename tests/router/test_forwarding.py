@@ -154,7 +154,9 @@ async def test_router_reports_its_own_health(shared_cluster: Cluster) -> None:
     assert (await cluster.send("GET", "/healthz", None)).json["status"] == "ok"
     ready = (await cluster.send("GET", "/readyz", None)).json
     assert ready["status"] == "ready"
-    assert ready["deployments"] == [{"name": name, "reachable": True} for name in ("north", "south")]
+    assert ready["deployments"] == [
+        {"name": name, "reachable": True, "trusts_router": True} for name in ("north", "south")
+    ]
 
 
 # --- attacks --------------------------------------------------------------------------------------------------------------

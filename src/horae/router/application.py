@@ -116,14 +116,18 @@ class RouterApplication:
 
     async def _report_readiness(self) -> Response:
         """The router is ready as long as one deployment answers: the owners of the others get 503 by themselves."""
-        names = tuple(self.upstreams)
-        reachable = await asyncio.gather(*(each.is_reachable() for each in self.upstreams.values()))
-        states = dict(zip(names, reachable, strict=True))
-        ready = any(reachable)
+        upstreams = self.upstreams.values()
+        reachable = await asyncio.gather(*(each.is_reachable() for each in upstreams))
+        trusting = await asyncio.gather(*(each.trusts_router() for each in upstreams))
+        states = [
+            {"name": name, "reachable": is_reachable, "trusts_router": is_trusting}
+            for name, is_reachable, is_trusting in zip(self.upstreams, reachable, trusting, strict=True)
+        ]
+        ready = any(trusting)
         data = {
             "status": "ready" if ready else "not ready",
             "version": __version__,
-            "deployments": [{"name": name, "reachable": state} for name, state in states.items()],
+            "deployments": states,
             "misplaced_owners": len(self.routes.misplaced),
         }
         return json_response(data, 200 if ready else 503, None if ready else {"Retry-After": "2"})

@@ -36,12 +36,13 @@ class RequestBody:
         """Why the body was not sent to its end."""
         self._receive = receive
         self._kept: list[bytes] = []
+        self._most_kept = _MAX_KEPT_BYTES
         self._size = 0
 
     @property
     def is_repeatable(self) -> bool:
         """Whether everything that was received is still known."""
-        return self._size <= _MAX_KEPT_BYTES
+        return self._size <= self._most_kept
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the body from its beginning, as long as it is repeatable."""
@@ -53,7 +54,8 @@ class RequestBody:
                 yield part
 
     async def read(self) -> bytes:
-        """Return the whole body."""
+        """Return the whole body; it can be streamed afterwards."""
+        self._most_kept = MAX_BODY_BYTES
         return b"".join([part async for part in self.stream()])
 
     async def _next_part(self) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +11,7 @@ from yarl import URL
 
 from ..api.resources.credential_lookup import LOOKUP_PATH
 from ..client.connection import unix_path
+from ..model.accounts.account import TOKEN_KIND
 from ..service.accounts.credential_lookup import Credential, CredentialLocation, read_location
 from .deployment_map import Deployment
 from .refusals import refuse
@@ -26,6 +28,8 @@ _KEEP_ALIVE_SECONDS: Final = 10.0
 _READ_BYTES: Final = 64 * 1024
 _UNIX_BASE: Final = "http://horae"
 _OK: Final = 200
+_NOTHING: Final = Credential(TOKEN_KIND, "tok_", "")
+LOG: Final = logging.getLogger("horae.router")
 
 
 class Upstream:
@@ -33,6 +37,7 @@ class Upstream:
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
+        self._has_warned = False
         path = unix_path(deployment.url)
         self._base = deployment.url if path is None else _UNIX_BASE
         self._session = _open_session(path)
@@ -48,9 +53,24 @@ class Upstream:
                     f"{self._base}{LOOKUP_PATH}", json=credential._asdict(), allow_redirects=False
                 ) as response,
             ):
-                return read_location(await response.json()) if response.status == _OK else None
+                if response.status == _OK:
+                    return read_location(await response.json())
+                self._warn()
+                return None
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
             return None
+
+    def _warn(self) -> None:
+        """Report once that the deployment is there, and does not know this router."""
+        if not self._has_warned:
+            self._has_warned = True
+            LOG.warning(
+                "deployment %s answers no lookups: put this router into its trusted_proxies", self.deployment.name
+            )
+
+    async def trusts_router(self) -> bool:
+        """Whether the deployment answers lookups, without which no request can be routed there."""
+        return await self.locate(_NOTHING) is not None
 
     async def is_reachable(self) -> bool:
         """Whether the HTTP API answers at all; whether it is ready is its own report."""

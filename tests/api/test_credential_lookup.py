@@ -113,6 +113,8 @@ async def test_only_trusted_addresses_may_ask() -> None:
         fields = credential_of(api.tokens["ada"])._asdict()
         answer = await api.post(PATH, fields, who=None)
         assert answer.json == {"state": "here", "owner": "ada", "is_admin": False, "place": ""}
+        passed_on = await api.post(PATH, fields, who=None, headers={"X-Forwarded-For": "127.0.0.1"})
+        assert (passed_on.status, passed_on.code) == (404, "no_such_path")
         for bad in ({}, {**fields, "kind": "session"}, {**fields, "proof": 7}, {**fields, "more": ""}):
             assert (await api.post(PATH, bad, who=None)).status == 404
 

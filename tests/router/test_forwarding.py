@@ -295,7 +295,9 @@ async def test_console_has_a_session_in_each_deployment(shared_cluster: Cluster)
     assert all(f'value="{name}"'.encode() in switch.body for name in ("north", "south"))
     switched = await send("POST", "/deployments", data={"deployment": "north"})
     assert (switched.status, jar["horae_deployment"]) == (303, "north")
-    assert b"user:ada" in (await send("GET", "/console/")).body
+    page = (await send("GET", "/console/")).body
+    assert b"user:ada" in page
+    assert b'<a href="/deployments">Deployment: north</a>' in page
     nobody = await cluster.send("GET", "/deployments", None)
     assert b"north" not in nobody.body
     # A session of one deployment is worth nothing in the other.

@@ -38,9 +38,9 @@ _FROM_PROXIES: Final = frozenset(
     {b"forwarded", FORWARDED_FOR, b"x-forwarded-host", FORWARDED_PROTO, b"x-forwarded-port", b"x-real-ip", b"via"}
 )
 """Headers about the way of a request; those of the client are dropped, since anyone can write them."""
-_WRITTEN_HERE: Final = frozenset({b"cookie", b"x-request-id"})
-_NOT_FORWARDED: Final = _HOP_BY_HOP | _FROM_PROXIES | _WRITTEN_HERE
 _DEPLOYMENT: Final = DEPLOYMENT_HEADER.lower().encode()
+_WRITTEN_HERE: Final = frozenset({b"cookie", b"x-request-id", _DEPLOYMENT})
+_NOT_FORWARDED: Final = _HOP_BY_HOP | _FROM_PROXIES | _WRITTEN_HERE
 _NOT_RETURNED: Final = _HOP_BY_HOP | {b"date", b"server", b"x-request-id", _DEPLOYMENT}
 _INTERNAL: Final = LOOKUP_PATH.split("/")[1]
 _UNSAFE: Final = frozenset("\\#? ")
@@ -70,6 +70,7 @@ def request_headers(scope: Scope, request_id: str, deployment: str) -> Headers:
     headers.append((_text(FORWARDED_FOR), "unknown" if client is None else client[0]))
     headers.append((_text(FORWARDED_PROTO), "https" if scope["scheme"] in ("https", "wss") else "http"))
     headers.append(("x-request-id", request_id))
+    headers.append((_text(_DEPLOYMENT), deployment))
     return headers
 
 

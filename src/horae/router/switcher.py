@@ -16,10 +16,10 @@ from ..choices import Language
 from ..message import Message
 from ..web.language import request_language
 from ..web.refusals import refuse
-from ..wire.accounts import CONSOLE_PATH
+from ..wire.accounts import CONSOLE_PATH, DEPLOYMENTS_PATH
 from .heads import deployment_cookie
 
-PATH: Final = "/deployments"
+PATH: Final = DEPLOYMENTS_PATH
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'",

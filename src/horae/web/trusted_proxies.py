@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..outgoing.addresses import Networks, read_networks
+from ..wire.accounts import DEPLOYMENT_HEADER
 
 FORWARDED_FOR: Final = b"x-forwarded-for"
 FORWARDED_PROTO: Final = b"x-forwarded-proto"
@@ -64,7 +65,12 @@ class TrustedProxyMiddleware:
 
 
 def is_from_trusted_proxy(request: Request) -> bool:
-    return request.scope["state"].get(_FROM_PROXY) is True
+    return request.scope.get("state", {}).get(_FROM_PROXY) is True
+
+
+def routed_deployment(request: Request) -> str:
+    """Return the name that the router in front has for this deployment; empty without a trusted router."""
+    return request.headers.get(DEPLOYMENT_HEADER, "") if is_from_trusted_proxy(request) else ""
 
 
 def _as_forwarded(scope: Scope) -> Scope:

@@ -30,6 +30,7 @@ def test_client_cannot_name_its_address_or_take_headers_of_the_router_away() -> 
         (b"connection", b"close, X-Forwarded-For, Secret-Hop"),
         (b"secret-hop", b"1"),
         (b"te", b"trailers"),
+        (b"horae-deployment", b"south"),
         (b"authorization", b"Bearer x"),
     )
     headers = request_headers(forged, "req_1", "north")
@@ -38,6 +39,7 @@ def test_client_cannot_name_its_address_or_take_headers_of_the_router_away() -> 
         ("x-forwarded-for", "192.0.2.7"),
         ("x-forwarded-proto", "http"),
         ("x-request-id", "req_1"),
+        ("horae-deployment", "north"),
     ]
 
 

@@ -15,7 +15,7 @@ from ...web.problems import problem_response
 from ...web.refusals import refuse
 from ...web.request_context import app_context
 from ...web.responses import json_response
-from ...web.trusted_proxies import is_from_trusted_proxy
+from ...web.trusted_proxies import FORWARDED_FOR, is_from_trusted_proxy
 
 LOOKUP_PATH: Final = "/internal/credential-lookup"
 """A router in front forwards no request to it."""
@@ -23,7 +23,8 @@ LOOKUP_PATH: Final = "/internal/credential-lookup"
 
 async def locate_credential(request: Request) -> Response:
     try:
-        if not is_from_trusted_proxy(request):
+        # A request that a proxy passes on is a client's, and not the router's own.
+        if not is_from_trusted_proxy(request) or FORWARDED_FOR.decode() in request.headers:
             raise refuse("no_such_path", path=LOOKUP_PATH)
         credential = read_lookup(await read_json_body(request))
         if credential is None:

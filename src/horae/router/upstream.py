@@ -19,12 +19,13 @@ from .refusals import refuse
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse
 
-CONNECT_SECONDS: Final = 3.0
-_LOOKUP_SECONDS: Final = 5.0
+CONNECT_SECONDS: Final = 5.0
+_LOOKUP_SECONDS: Final = 10.0
 _SILENCE_SECONDS: Final = 90.0
 """Longer than an event stream is silent, and than a request may take to send its body."""
-_KEEP_ALIVE_SECONDS: Final = 10.0
-"""Shorter than that of a deployment: a request is not sent on a connection that is being closed."""
+_KEEP_ALIVE_SECONDS: Final = 5.0
+"""Much shorter than that of a deployment: a request is hardly ever sent on a connection that is being closed."""
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _READ_BYTES: Final = 64 * 1024
 _UNIX_BASE: Final = "http://horae"
 _OK: Final = 200
@@ -33,7 +34,7 @@ LOG: Final = logging.getLogger("horae.router")
 
 
 class Upstream:
-    """Open connections to one deployment. Nothing is retried, and no redirect is followed."""
+    """Open connections to one deployment. No redirect is followed, and what may change something is sent once."""
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
@@ -89,19 +90,26 @@ class Upstream:
 
         Raises `deployment_unavailable` where nothing was sent, or nothing is done twice by sending it again.
         """
-        import aiohttp  # noqa: PLC0415
+        import aiohttp  # noqa: PLC0415 - an extra
 
-        is_safe = method in ("GET", "HEAD", "OPTIONS")
-        try:
-            return await self._session.request(
-                method, self._url(target), headers=_as_headers(headers), data=body, allow_redirects=False
-            )
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-            raise refuse("deployment_unavailable") from None
-        except TimeoutError:
-            raise refuse("deployment_timeout") from None
-        except (aiohttp.ClientError, OSError):
-            raise refuse("deployment_unavailable" if is_safe else "deployment_answer_lost") from None
+        is_safe = method in _SAFE_METHODS
+        # An idle connection may end as a request is sent on it. Only what changes nothing is then sent on a new one.
+        attempts = 2 if is_safe and body is None else 1
+        for attempt in range(attempts):
+            try:
+                return await self._session.request(
+                    method, self._url(target), headers=_as_headers(headers), data=body, allow_redirects=False
+                )
+            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+                break
+            except TimeoutError:
+                raise refuse("deployment_timeout") from None
+            except (aiohttp.ClientError, OSError):
+                if not is_safe:
+                    raise refuse("deployment_answer_lost") from None
+                if attempt == attempts - 1:
+                    break
+        raise refuse("deployment_unavailable")
 
     async def connect_websocket(
         self, target: str, headers: Sequence[tuple[str, str]], protocols: Sequence[str]
@@ -142,7 +150,7 @@ def _open_session(socket_path: str | None) -> ClientSession:
         max_line_size=MAX_HEAD_BYTES,
         max_field_size=MAX_HEAD_BYTES,
     )
-    # The library sends PUT and DELETE again on a new connection when one is lost; only the client may decide that.
+    # The library would send PUT and DELETE again on a new connection when one is lost; only the client may decide that.
     session._retry_connection = False  # noqa: SLF001 - it has no public name
     return session
 

@@ -41,7 +41,7 @@ def test_owner_chooses_the_context_of_its_deployment(shared_cluster: Cluster) ->
     login = answer(cluster, "login", url, "--token-stdin", typed=cluster.tokens["south"])
     assert login["name"].endswith("-south")
 
-    tasks = {owner: answer(cluster, *add, "--owner", owner)["id"] for owner in ("user:ada", "user:bob")}
+    tasks = {owner: answer(cluster, *add, "--owner", owner)["task"]["id"] for owner in ("user:ada", "user:bob")}
     owners = {
         name: {each["name"] for each in answer(cluster, "owner", "ls", "--server", name)} for name in contexts(cluster)
     }

@@ -32,6 +32,11 @@ class DeploymentMap(NamedTuple):
     owners: Mapping[str, str]
     default: str
 
+    @property
+    def lines(self) -> dict[str, str]:
+        """Lines of `[owners]`, the default last."""
+        return {**self.owners, DEFAULT_OWNER: self.default}
+
     def deployment_of(self, owner: str) -> Deployment:
         """Return the deployment where an owner belongs."""
         return self.deployments[self.owners.get(owner, self.default)]

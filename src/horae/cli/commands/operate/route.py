@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,7 +50,7 @@ def _serve(out: Printer, found: DeploymentMap, host: str | None, port: int | Non
 
     def on_ready(url: str) -> None:
         if out.json:
-            out.each({"type": "router.ready", "url": url, "deployments": list(found.deployments)})
+            out.each(_map_json(found, "router.ready", url))
         else:
             out.line(out.translate(words.ROUTER_READY, url=url, names=", ".join(found.deployments)), flush=True)
 
@@ -60,12 +60,17 @@ def _serve(out: Printer, found: DeploymentMap, host: str | None, port: int | Non
 
 
 def _show_map(out: Printer, found: DeploymentMap) -> None:
-    from ....router.deployment_map import DEFAULT_OWNER  # noqa: PLC0415 - `--help` does without
-
-    owners = {**found.owners, DEFAULT_OWNER: found.default}
     if out.json:
-        deployments = [{"name": each.name, "url": each.url} for each in found.deployments.values()]
-        out.data({"deployments": deployments, "owners": owners, "default": found.default})
+        out.data(_map_json(found, "router.map", None))
         return
-    rows = [[owner, name, found.deployments[name].url] for owner, name in owners.items()]
+    rows = [[owner, name, found.deployments[name].url] for owner, name in found.lines.items()]
     out.table(out.translate(words.ROUTE_TITLES).split("|"), rows)
+
+
+def _map_json(found: DeploymentMap, kind: str, url: str | None) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "url": url,
+        "deployments": [{"name": each.name, "url": each.url} for each in found.deployments.values()],
+        "owners": [{"owner": owner, "deployment": name} for owner, name in found.lines.items()],
+    }

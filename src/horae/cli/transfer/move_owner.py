@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class OwnerMoveRequest(NamedTuple):
-    """`place` is what callers are told, `key_file` the one of the target where it has another, `line` what to write into the
-    map of deployments afterwards."""
+    """`place` is the new address that callers are given, `key_file` that of the target if it has another one, `line` what to
+    write into the map of deployments afterwards."""
 
     owner: str
     place: str | None

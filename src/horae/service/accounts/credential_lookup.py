@@ -10,16 +10,20 @@ from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.account import OWNER_KIND, TOKEN_KIND, token_from
-from ...model.accounts.calendar_token import CALENDAR_TOKEN_KIND, calendar_token_from
 from ...model.accounts.principal import Role
-from ...model.accounts.session import LINK_KIND, link_from
+from ...model.accounts.session import (
+    CALENDAR_TOKEN_KIND,
+    LINK_KIND,
+    calendar_token_from,
+    hash_secret,
+    link_from,
+)
 from ...model.record import Record
 from ...ports.records import Records
 from .calendar_tokens import CALENDAR_TOKEN_TEXT
 from .owner_moves import HELD_KIND, MovePhase, OwnerMoves, decode_held, held_key
 from .owners import Accounts
 from .rights import TOKEN_PREFIX
-from .secret_hash import hash_secret
 from .sessions import LINK_CODE, LINK_KEY_CHARACTERS
 from .tokens import TOKEN_TEXT
 

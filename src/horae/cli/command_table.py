@@ -23,7 +23,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "up": CommandEntry(
                 "commands.operate.up:up",
                 Message(
-                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行引擎和 HTTP 接口,按 Ctrl-C 结束。"
+                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
                 ),
             ),
             "open": CommandEntry(

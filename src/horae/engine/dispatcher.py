@@ -208,6 +208,8 @@ class Dispatcher:
         while not self._closing:
             self._alarm.begin_poll()
             self._is_claiming = True
+            turns: list[None] = []
+            turn = asyncio.get_running_loop().call_soon(turns.append, None)
             try:
                 claim = await self.claim_slices()
             except StoreError as error:
@@ -215,11 +217,14 @@ class Dispatcher:
                 continue
             finally:
                 self._is_claiming = False
+                turn.cancel()
             self.on_claimed()
             if claim.more and self._runner.free_capacity > 0:
-                # Yield to the claimed runs first: very short ones end at once and free room, and a store that never suspends
-                # would keep them waiting.
-                await self._clock.pause(0)
+                if not turns or self._runner.free_capacity < len(claim.runs):
+                    # Yield to the claimed runs first: very short ones end at once and free room, and a store that never suspends
+                    # would keep them waiting.
+                    await self._clock.pause(0)
+                # Else these runs execute while the store works on the next claim.
                 continue
             if claim.more:
                 self._runner.request_room()

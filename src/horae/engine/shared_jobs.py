@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FUNCTION: Final = "function"
 """The only kind of target whose calls may end without suspending."""
 _MAX_KNOWN: Final = 4_096
-_MAX_RUNS_PER_STEP: Final = 64
+MAX_RUNS_PER_STEP: Final = 64
 """Number of runs after which the event loop has its turn: it hands ended runs to the store while others execute."""
 
 
@@ -62,7 +62,7 @@ class SharedJobs:
         worker = asyncio.current_task()
         # Called when this step of the task is over: a run has suspended, or all have ended.
         asyncio.get_running_loop().call_soon(self._detach, worker)
-        left = _MAX_RUNS_PER_STEP
+        left = MAX_RUNS_PER_STEP
         try:
             while left and self._queue and self._worker is worker and worker is not None and not worker.cancelling():
                 left -= 1

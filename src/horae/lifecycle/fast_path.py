@@ -32,6 +32,7 @@ _new: Final = tuple.__new__
 _NEXT: Final = (NEXT_SLOT,)
 _ONE_SHOT: Final = (Once, Now)
 _STARTED_ONCE: Final = NEW_TASK_STATUS._replace(counted=1)
+_ENTRY_DEFAULTS: Final = tuple(value for name, value in Entry._field_defaults.items() if name != "priority")
 _STILL: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
@@ -150,7 +151,8 @@ def _following(task: Task, status: TaskStatus, planned: datetime, now: datetime)
     following = next(schedule, planned, past_of(task, status))
     if following is None or following <= now:
         return None
-    return Entry(task.id, NEXT_SLOT, EntryKind.NEXT, following, following, task.owner, task.policies.priority)
+    values = (task.id, NEXT_SLOT, EntryKind.NEXT, following, following, task.owner, task.policies.priority)
+    return _new(Entry, values + _ENTRY_DEFAULTS)
 
 
 def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:

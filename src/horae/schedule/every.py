@@ -37,7 +37,8 @@ class GridRule:
     interval: int
 
     def after(self, instant: int) -> int | None:
-        return _after_on_grid(self.first, self.interval, instant)
+        following: int = _after_on_grid(self.first, self.interval, instant)
+        return following
 
     def count(self, after: int, until: int) -> int | None:
         return self._count_until(until) - self._count_until(after) if until > after else 0

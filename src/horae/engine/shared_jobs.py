@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _FUNCTION: Final = "function"
 """The only kind of target whose calls may end without suspending."""
 _MAX_KNOWN: Final = 4_096
-MAX_RUNS_PER_STEP: Final = 64
-"""Number of runs after which the event loop has its turn: it hands ended runs to the store while others execute."""
+MAX_RUNS_PER_STEP: Final = 256
+"""Number of runs after which the event loop has its turn: a full batch of settlements goes to the store while others execute."""
 
 
 class SharedJobs:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _FUNCTION: Final = "function"
 """The only kind of target whose calls may end without suspending."""
 _MAX_KNOWN: Final = 4_096
+MAX_RUNS_PER_STEP: Final = 256
+"""Number of runs after which the event loop has its turn: a full batch of settlements goes to the store while others execute."""
 
 
 class SharedJobs:
@@ -60,8 +62,10 @@ class SharedJobs:
         worker = asyncio.current_task()
         # Called when this step of the task is over: a run has suspended, or all have ended.
         asyncio.get_running_loop().call_soon(self._detach, worker)
+        left = MAX_RUNS_PER_STEP
         try:
-            while self._queue and self._worker is worker and worker is not None and not worker.cancelling():
+            while left and self._queue and self._worker is worker and worker is not None and not worker.cancelling():
+                left -= 1
                 active = self._current = self._queue.popleft()
                 active.job = worker
                 coroutine, context = self._execute(active), copy_context()
@@ -73,7 +77,9 @@ class SharedJobs:
         finally:
             if self._worker is worker:
                 self._worker = self._current = None
-                if self._queue:
+                if self._queue and not left:
+                    self._begin()
+                elif self._queue:
                     # A run has raised, or has cancelled its task.
                     self._restart()
 

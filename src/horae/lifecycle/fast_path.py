@@ -32,6 +32,7 @@ _new: Final = tuple.__new__
 _NEXT: Final = (NEXT_SLOT,)
 _ONE_SHOT: Final = (Once, Now)
 _STARTED_ONCE: Final = NEW_TASK_STATUS._replace(counted=1)
+_ENTRY_DEFAULTS: Final = tuple(value for name, value in Entry._field_defaults.items() if name != "priority")
 _STILL: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
@@ -64,27 +65,27 @@ def start_class(
 
 def start_member(found: StartClass, task: Task, status: TaskStatus, planned: datetime, due: datetime) -> Start | None:
     """Return the start of one member of a class; None where the general rules must decide."""
-    if status.state is not TaskState.ACTIVE or status.skips_left:
-        return None
-    schedule, late = task.schedule, found.now - due
-    if schedule.repeat is not None or schedule.jitter is not None:
-        return None
-    if late > found.poll_ceiling and not found.waited:
-        return None
-    if found.start_within is not None and late >= found.start_within:
-        return None
-    following: Entry | None = None
-    if schedule.__class__ not in _ONE_SHOT:
-        following = _following(task, status, planned, found.now)
-        if following is None:
-            return None
+    _, template, waited, start_within, now, poll_ceiling = found
     if status is NEW_TASK_STATUS:
         after = _STARTED_ONCE
     else:
-        _, counted, failures, _, last_end, last_result, pause, reason, ended = status
-        values = (TaskState.ACTIVE, counted + 1, failures, 0, last_end, last_result, pause, reason, ended)
-        after = _new(TaskStatus, values)
-    return _new(Start, (run_of(found.run, task.id, planned, due), after, following))
+        state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = status
+        if state is not TaskState.ACTIVE or skips_left:
+            return None
+        after = _new(TaskStatus, (state, counted + 1, failures, 0, last_end, last_result, pause, reason, ended))
+    schedule, late = task.schedule, now - due
+    if schedule.repeat is not None or schedule.jitter is not None:
+        return None
+    if late > poll_ceiling and not waited:
+        return None
+    if start_within is not None and late >= start_within:
+        return None
+    following: Entry | None = None
+    if schedule.__class__ not in _ONE_SHOT:
+        following = _following(task, status, planned, now)
+        if following is None:
+            return None
+    return _new(Start, (run_of(template, task.id, planned, due), after, following))
 
 
 def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change | None:
@@ -150,7 +151,8 @@ def _following(task: Task, status: TaskStatus, planned: datetime, now: datetime)
     following = next(schedule, planned, past_of(task, status))
     if following is None or following <= now:
         return None
-    return Entry(task.id, NEXT_SLOT, EntryKind.NEXT, following, following, task.owner, task.policies.priority)
+    values = (task.id, NEXT_SLOT, EntryKind.NEXT, following, following, task.owner, task.policies.priority)
+    return _new(Entry, values + _ENTRY_DEFAULTS)
 
 
 def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
@@ -180,26 +182,27 @@ def _plain_success(
     _, _, outcome, started, ended, gate, writes = report
     if not isinstance(outcome, Succeeded) or run.state is not RunState.RUNNING or run.origin is not Origin.SCHEDULED:
         return None
-    if status.state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
+    state, counted, failures, skips, _, _, pause, reason, task_ended = status
+    if state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
         return None
+    result, triggered_topic = outcome
+    given, schedule = run.input, task.schedule
     if (
         task.successors
         or task.policies.start_within is not None
         or gate is not None
-        or (run.input is not None and run.input.gate is not None)
-        or outcome.triggered_topic is not None
+        or (given is not None and given.gate is not None)
+        or triggered_topic is not None
         or writes is not None
-        or (status.failures and is_failing(task, status))
+        or (failures and is_failing(task, status))
     ):
         return None
-    if task.schedule.__class__ is Every and task.schedule.since == "end":
+    if schedule.__class__ is Every and schedule.since == "end":
         return None
     for entry in entries:
         if entry.state in _STILL:
             return None
-    result = outcome.result
     summary = None if result is None else shorten(result, SUMMARY_CHARACTERS)
-    _, counted, _, skips, _, _, pause, reason, task_ended = status
     state = TaskState.ACTIVE if entries else TaskState.COMPLETED
     after = (state, counted, 0, skips, ended, summary, pause, reason, task_ended if entries else ended)
     return _new(Success, (started or run.started, ended, result, _new(TaskStatus, after)))

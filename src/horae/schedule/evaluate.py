@@ -30,7 +30,11 @@ _from_seconds: Final = datetime.fromtimestamp
 def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the public name of this operation
     """The first planned instant strictly after `after`; None if none is left."""
     # Inlined cache look-up: this is the hottest call of the package.
-    next_second = schedule._cache.get(_DEFAULT_SETTING) or find_fast_path(schedule, *_DEFAULT_SETTING)  # noqa: SLF001
+    next_second = schedule._cache.get(_DEFAULT_SETTING)  # noqa: SLF001
+    if next_second is None:
+        if schedule.__class__ is Every and (following := schedule.next_on_grid(after, past.anchor)) is not None:
+            return following
+        next_second = find_fast_path(schedule, *_DEFAULT_SETTING)
     if next_second is None:
         return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
     try:

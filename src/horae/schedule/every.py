@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import ClassVar, Final, Literal
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final, Literal
 
 from .instants import to_instant
 from .refusals import refuse
@@ -17,6 +17,16 @@ From = Literal["grid", "end"]
 MIN_INTERVAL: Final = timedelta(milliseconds=1)
 MAX_INTERVAL: Final = timedelta(days=36_525)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_EARLY: Final = datetime(2, 1, 1, tzinfo=UTC)
+_FAR: Final = datetime(9_000, 1, 1, tzinfo=UTC)
+"""An interval after it is still a datetime."""
+
+
+def _after_on_grid(first: Any, interval: Any, instant: Any) -> Any:
+    """Return the first instant of the grid after another one: numbers of microseconds, or datetimes and a timedelta."""
+    if instant < first:
+        return first
+    return instant + interval - (instant - first) % interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +37,8 @@ class GridRule:
     interval: int
 
     def after(self, instant: int) -> int | None:
-        if instant < self.first:
-            return self.first
-        return instant + self.interval - (instant - self.first) % self.interval
+        following: int = _after_on_grid(self.first, self.interval, instant)
+        return following
 
     def count(self, after: int, until: int) -> int | None:
         return self._count_until(until) - self._count_until(after) if until > after else 0
@@ -62,3 +71,13 @@ class Every(Schedule):
             zone = setting.require_zone() if is_wall(self.start) else find_zone("UTC")
             return GridRule(first_instant(self.start, zone), interval)
         return GridRule(to_instant(past.anchor) + interval, interval)
+
+    def next_on_grid(self, after: datetime, anchor: datetime) -> datetime | None:
+        """Return the next instant of a grid that begins with the creation of the task; None where the rule must be built: for
+        a window, a repeat limit, another zone than UTC, and at the end of time."""
+        if self.since != "grid" or self.start is not None or self.end is not None or self.repeat is not None:
+            return None
+        if after.tzinfo is not UTC or anchor.tzinfo is not UTC or not _EARLY < anchor < _FAR or after > _FAR:
+            return None
+        following: datetime = _after_on_grid(anchor + self.interval, self.interval, after)
+        return following

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, Final, cast
 
 from horae.engine.active_run import ActiveRun
-from horae.engine.shared_jobs import SharedJobs
+from horae.engine.shared_jobs import MAX_RUNS_PER_STEP, SharedJobs
 from horae.model.task import Target, Task
 from horae.testing.factories import a_task
 
@@ -172,3 +173,24 @@ async def test_first_runs_of_a_function_have_a_task_each_and_begin_in_one_step_o
     await step.wait()
     assert begun == [0, 1, 2]
     await wait_all(runs)
+
+
+async def test_many_runs_leave_the_event_loop_its_turns() -> None:
+    """Ended runs reach the store while others execute."""
+    loop, turns, turns_before = asyncio.get_running_loop(), list[None](), list[int]()
+
+    async def plain() -> None:
+        turns_before.append(len(turns))
+
+    def take_turn() -> None:
+        turns.append(None)
+        if not all(run.ended.is_set() for run in runs):
+            loop.call_soon(take_turn)
+
+    runs = [StubRun(plain, "f") for _ in range(3 * MAX_RUNS_PER_STEP)]
+    await start_all(runs)
+    turns_before.clear()
+    loop.call_soon(take_turn)
+    await wait_all(runs)
+    assert len(turns_before) == len(runs)
+    assert set(Counter(turns_before).values()) == {MAX_RUNS_PER_STEP}

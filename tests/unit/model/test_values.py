@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import blake2b
 from itertools import islice, pairwise
 from random import Random
 from typing import Final
@@ -145,6 +146,24 @@ def test_run_id_follows_from_its_identity() -> None:
     ]
     assert run_id(*base) == run_id(*base)
     assert len({run_id(*base), *(run_id(*other) for other in others)}) == 5
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["tsk_1", "tsk_2"]),
+            st.sampled_from([Origin.SCHEDULED, Origin.MANUAL]),
+            st.sampled_from([NOON, NOON + timedelta(microseconds=1), EPOCH - timedelta(days=1)]),
+            st.sampled_from([1, 2]),
+        ),
+        min_size=2,
+    )
+)
+def test_run_ids_do_not_depend_on_those_made_before(identities: list[tuple[str, Origin, datetime, int]]) -> None:
+    for task_id, origin, planned, attempt in identities:
+        number = to_microseconds(planned)
+        digest = blake2b(f"{task_id}/{origin}/{number}/{attempt}".encode(), digest_size=ENTROPY_BYTES).hexdigest()
+        assert run_id(task_id, origin, planned, attempt) == f"run_{max(0, number // 1000):012x}{digest}"
 
 
 def test_the_idempotency_key_is_the_same_for_every_attempt_and_for_no_other_occurrence() -> None:

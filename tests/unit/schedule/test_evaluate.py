@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate, islice, pairwise
+from typing import Final
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import horae
@@ -27,6 +28,7 @@ from horae.schedule import (
     iterate,
 )
 from horae.schedule import next as next_after
+from horae.schedule.every import MAX_INTERVAL, MIN_INTERVAL, From
 from horae.schedule.instants import to_datetime, to_instant
 from tests.sizes import sized
 from tests.strategies import NOON, instants, modifiers, schedules, zones
@@ -330,3 +332,18 @@ def test_counts_of_several_periods_are_those_of_iterating(
     ]
     assert count_each(schedule, bounds, past) == listed
     assert [count(schedule, to_datetime(one), to_datetime(other), past) for one, other in pairwise(bounds)] == listed
+
+
+_ANY_INSTANT: Final = st.datetimes(datetime(1, 1, 4), datetime(9999, 12, 28), timezones=st.just(UTC))
+
+
+@given(_ANY_INSTANT, _ANY_INSTANT, st.timedeltas(MIN_INTERVAL, MAX_INTERVAL), st.sampled_from(("grid", "end")))
+@example(datetime(9000, 1, 1, tzinfo=UTC), datetime(9999, 12, 28, tzinfo=UTC), MAX_INTERVAL, "grid")
+@example(datetime(2, 1, 1, tzinfo=UTC), datetime(1, 1, 4, tzinfo=UTC), MIN_INTERVAL, "grid")
+def test_next_of_an_interval_is_the_first_that_is_iterated(
+    anchor: datetime, after: datetime, interval: timedelta, since: From
+) -> None:
+    """`next` computes a plain grid by datetimes, and everything else by the rule."""
+    past = Past(anchor, last_end=anchor + MIN_INTERVAL)
+    for schedule in (Every(interval, since), Every(interval, since, start=anchor), Every(interval, since, repeat=1)):
+        assert next_after(schedule, after, past) == next(iterate(schedule, after, past), None)

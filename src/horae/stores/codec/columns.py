@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -87,6 +88,17 @@ run_number: Final[Callable[[Row], int]] = itemgetter(0)
 run_task: Final[Callable[[Row], int]] = itemgetter(2)
 run_occurrence: Final[Callable[[Row], tuple[int, int, int, str]]] = itemgetter(2, 5, 7, 4)
 """Task number, planned instant, attempt and origin: the primary key of ended runs on a database server."""
+
+
+def _fields(*names: str) -> Callable[[Run], Row]:
+    """Return a function that reads these fields of a run at once: each access by name takes as long as the whole call."""
+    return itemgetter(*map(Run._fields.index, names))
+
+
+run_names: Final[Callable[[Run], tuple[str, str, str]]] = _fields("id", "task_id", "owner")
+run_instants: Final[Callable[[Run], tuple[datetime, datetime]]] = _fields("planned", "due")
+claim_of_run: Final[Callable[[Run], Row]] = _fields("origin", "attempt", "state", "token", "node", "claimed", "started")
+"""What the runs of a claim have in common."""
 
 
 def decode_listed_run(row: Row) -> Run:

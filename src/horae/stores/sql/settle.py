@@ -142,15 +142,17 @@ class RunUpdater:
         loaded, restricted = await self._load(connection, tasks)
         unit = UnitOfWork(connection, loaded)
         are_lanes_read = False
+        known_tasks, entries_of = loaded.tasks, loaded.entries
         for run_id, token, argument in updates:
-            known = loaded.tasks.get(tasks.get(run_id, 0))
+            known = known_tasks.get(tasks.get(run_id, 0))
             run = None if known is None else known.find_run(run_id)
             if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
-            entries = loaded.entries.get(known.number, ())
+            number, _, task, status, live = known
+            entries = entries_of.get(number, ())
             if decide_success is not None:
-                success = decide_success(known.task, known.status, entries, known.live, run, argument)
+                success = decide_success(task, status, entries, live, run, argument)
                 if success is not None and is_named_by_instant(run):
                     unit.add_success(known, run, success)
                     continue

@@ -131,12 +131,13 @@ class UnitOfWork(PendingChanges):
     def add_unlinked_change(self, known: CachedTask, entries: tuple[Entry, ...], change: Change) -> None:
         """Add a change as it is, without its consequences for linked tasks."""
         if (start := start_of(change)) is not None:
-            self.add_start(known, start, instants_of_run(start.run))
+            self.add_starts([(known, start)])
             return
         if (success := success_of(change)) is not None:
             self.add_success(known, change.updated_runs[0], success)
             return
-        self._keep_order(known.number)
+        if known.number in self._cache_updates:
+            self._spread_ordinary()
         if change.__class__ is LanedStart:
             self._add_laned_start(known, entries[0], change)
         else:
@@ -145,28 +146,31 @@ class UnitOfWork(PendingChanges):
             self._add_attached(known, change)
         self.batches.events += map(encode_event, change.events)
 
-    def add_start(self, known: CachedTask, start: Start, instants: tuple[int, int]) -> None:
-        """Add an ordinary start of a run whose id begins with its planned instant; `instants` are that one and the due one,
-        in microseconds."""
-        self._keep_order(known.number)
-        if self._ordinary is None or not self._ordinary.add_start(known, start):
-            self._add_start_rows(known, start, instants)
-        self._update_known(task_after_start(known, start))
+    def add_starts(self, starts: list[tuple[CachedTask, Start]]) -> None:
+        """Add ordinary starts of different tasks, of runs whose ids begin with their planned instants."""
+        if not starts:
+            return
+        after = {known.number: task_after_start(known, start) for known, start in starts}
+        if not self._cache_updates.keys().isdisjoint(after):
+            self._spread_ordinary()
+        if self._ordinary is None or not self._ordinary.add_starts(starts):
+            for known, start in starts:
+                self._add_start_rows(known, start, instants_of_run(start.run))
+        self._loaded.tasks.update(after)
+        self._cache_updates.update(after)
 
     def add_success(self, known: CachedTask, run: Run, success: Success) -> None:
         """Add an ordinary success of a run whose id begins with its planned instant."""
-        self._keep_order(known.number)
+        number = known.number
+        if number in self._cache_updates:
+            self._spread_ordinary()
         if self._ordinary is None or not self._ordinary.add_success(known, run, success):
             self._add_success_rows(known, run, success)
-        self._update_known(task_after_success(known, success))
-
-    def _keep_order(self, number: int) -> None:
-        """Write everything as row batches from here on if the task has been changed before."""
-        if self._ordinary is not None and number in self._cache_updates:
-            self._spread_ordinary()
+        self._loaded.tasks[number] = self._cache_updates[number] = task_after_success(known, success)
 
     def _spread_ordinary(self) -> None:
-        """Turn the ordinary changes into row batches: one statement cannot write them."""
+        """Turn the ordinary changes into row batches, and write everything so from here on: one statement cannot write them, or
+        a task is changed again."""
         ordinary, self._ordinary = self._ordinary, None
         if ordinary is not None:
             for known, start in ordinary.starts:

@@ -44,6 +44,8 @@ class SqliteConnection:
         `file_lock` orders the write transactions of several processes; a reader needs none.
         """
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        # One thread at a time uses a connection, so SQLite need not lock it in each of hundreds of calls per run.
+        flags |= apsw.SQLITE_OPEN_NOMUTEX
         self.raw = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_STATEMENT_CACHE_SIZE)
         self.clock: Clock = clock
         self.statements = 0

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from ..codec.columns import run_instants, run_names
 from ..codec.json_codecs import microseconds_of, replace_lone_surrogates
 from ..sql.claims.ordinary_batch import OrdinaryBatch, common_run_values, count_successes, is_completing
 from .connection import BulkStatement, SqliteConnection, sql
@@ -38,8 +39,10 @@ def write_starts(connection: SqliteConnection, batch: OrdinaryBatch) -> bool:
         number = known.number
         if entry is not None:
             following += (number, microseconds_of[entry.due], microseconds_of[entry.planned])
-        run_id, task_id, owner, planned = run.id, run.task_id, run.owner, microseconds_of[run.planned]
-        runs += (run_id, number, owner, planned, planned if run.due is run.planned else microseconds_of[run.due])
+        run_id, task_id, owner = run_names(run)
+        planned_at, due_at = run_instants(run)
+        planned = microseconds_of[planned_at]
+        runs += (run_id, number, owner, planned, planned if due_at is planned_at else microseconds_of[due_at])
         events += (owner, task_id, run_id)
     if following:
         connection.write_rows(_RESCHEDULE, following)
@@ -55,13 +58,13 @@ def write_ends(connection: SqliteConnection, batch: OrdinaryBatch) -> None:
     events: list[Any] = []
     for known, run, success in batch.ends:
         started, ended_at, result, status = success
-        ended, last_result, is_last = microseconds_of[ended_at], status.last_result, is_completing(success)
+        ended, last_result, is_last = microseconds_of[ended_at], None, is_completing(success)
         if result is not None:
-            result = replace_lone_surrogates(result)
-            last_result = None if last_result is None else replace_lone_surrogates(last_result)
+            result, last_result = replace_lone_surrogates(result), replace_lone_surrogates(status.last_result)
+        run_id, task_id, owner = run_names(run)
         statuses += (known.number, ended, last_result, is_last)
-        runs += (run.id, None if started is None else microseconds_of[started], ended, result)
-        events += (ended, run.owner, run.task_id, run.id, is_last)
+        runs += (run_id, None if started is None else microseconds_of[started], ended, result)
+        events += (ended, owner, task_id, run_id, is_last)
     connection.write_rows(_END_STATUSES, statuses)
     connection.write_rows(_END_RUNS, runs)
     write_counters(connection, count_successes(batch).total_deltas())

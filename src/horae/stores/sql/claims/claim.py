@@ -9,7 +9,7 @@ from time import thread_time
 from typing import Final, NamedTuple, TypeAlias
 
 from ....lifecycle.batch import ClaimDecision
-from ....model.change import Change, Facts, FireDecision
+from ....model.change import Change, Facts, FireDecision, Start
 from ....model.entry import Entry
 from ....model.ids import to_microseconds
 from ....model.lanes.route import is_route
@@ -18,10 +18,10 @@ from ....model.run import LIVE_STATES
 from ....ports.store import Claim, Claimed, LinkObserver
 from ...chains import ignore_links
 from ...claim_rules import check_entry_moved, earliest_due, order_queued
-from ...codec.columns import entry_instants, entry_key, entry_lane, entry_owner, entry_task, entry_task_version
+from ...codec.columns import entry_key, entry_lane, entry_owner, entry_task, entry_task_version
 from ...codec.json_codecs import decode
 from ...codec.rows import Row, decode_entry, new_tuple
-from ...task_cache import TaskCache
+from ...task_cache import CachedTask, TaskCache
 from ..connection import DuplicateRunError, Statements, Transactions
 from ..dialect import Dialect
 from ..load_facts import LaneState, LoadedFacts
@@ -212,43 +212,56 @@ class Claimer:
         loaded = await self._load(connection, rows, start, request)
         unit = UnitOfWork(connection, loaded)
         deadline = thread_time() + self._dialect.max_decide_seconds
-        token, decide = start.token, request.decide
         # With runs that the ledger may have already, each entry is decided by its own facts.
-        classes = None if check_ledger else _classes_of(decide, token, loaded.lane_state)
+        classes = None if check_ledger else _classes_of(request.decide, start.token, loaded.lane_state)
         decided = 0
+        starts: list[tuple[CachedTask, Start]] = []
+        """Ordinary starts that the unit of work does not have yet."""
         for row in rows:
             if len(claimed) >= request.room:
                 break
             if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > deadline:
                 self._claim_order.adapt_slice_size(decided, len(rows))
                 break
-            number, slot = entry_key(row)
+            number = entry_task(row)
             known = loaded.tasks[number]
             ordinary = None if classes is None or number in loaded.entries else classes.decide(row, known)
             if ordinary is not None:
-                unit.add_start(known, ordinary, entry_instants(row))
+                starts.append((known, ordinary))
                 claimed.append(new_tuple(Claimed, (known.task, ordinary.run)))
                 decided += 1
                 continue
-            entry = decode_entry(row, known.task.id)
-            entries = loaded.entries.get(number) or (entry,)
-            facts = loaded.build_facts(known, entries)
-            if check_ledger:
-                change = await _decide_deduplicated(unit, number, partial(_decide_entry, decide, entry, token), facts)
-            else:
-                change = decide(facts, entry, token)
-                if facts.live and _has_duplicate_run(change, facts):
-                    raise DuplicateRunError
-            if slot not in change.dropped:
-                check_entry_moved(entry, change)
-            unit.add_change(known, entries, change)
-            for run in change.new_runs:
-                if run.state in LIVE_STATES:
-                    claimed.append(new_tuple(Claimed, (change.task or known.task, run)))  # noqa: PERF401 - there is one
+            unit.add_starts(starts)
+            starts = []
+            decide = partial(_decide_entry, request.decide, start.token)
+            claimed += await _decide_singly(unit, loaded, row, decide, check_ledger=check_ledger)
             decided += 1
         else:
             self._claim_order.adapt_slice_size(decided, decided)
+        unit.add_starts(starts)
         return decided, unit
+
+
+async def _decide_singly(
+    unit: UnitOfWork, loaded: LoadedFacts, row: Row, decide: Callable[[Entry, Facts], Change], *, check_ledger: bool
+) -> list[Claimed]:
+    """Decide one row by all facts of its task, add the change, and return the runs that it starts."""
+    number, slot = entry_key(row)
+    known = loaded.tasks[number]
+    entry = decode_entry(row, known.task.id)
+    entries = loaded.entries.get(number) or (entry,)
+    facts = loaded.build_facts(known, entries)
+    if check_ledger:
+        change = await _decide_deduplicated(unit, number, partial(decide, entry), facts)
+    else:
+        change = decide(entry, facts)
+        if facts.live and _has_duplicate_run(change, facts):
+            raise DuplicateRunError
+    if slot not in change.dropped:
+        check_entry_moved(entry, change)
+    unit.add_change(known, entries, change)
+    task = change.task or known.task
+    return [new_tuple(Claimed, (task, run)) for run in change.new_runs if run.state in LIVE_STATES]
 
 
 def _classes_of(decide: FireDecision, token: int, lane_state: LaneState) -> StartClasses | None:
@@ -283,7 +296,7 @@ def _has_duplicate_run(change: Change, facts: Facts) -> bool:
     return any(run.id in live_ids for run in change.new_runs)
 
 
-def _decide_entry(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Change:
+def _decide_entry(decide: FireDecision, token: int, entry: Entry, facts: Facts) -> Change:
     return decide(facts, entry, token)
 
 

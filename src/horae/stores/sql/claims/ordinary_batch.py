@@ -10,6 +10,7 @@ from ....model.change import Change, OrdinaryStart, OrdinarySuccess, Start, Succ
 from ....model.counts import bucket_of_microseconds
 from ....model.run import Run
 from ....model.task import TaskState
+from ...codec.columns import claim_of_run
 from ...codec.json_codecs import microseconds_of
 from ...codec.rows import is_named_by_instant, new_tuple
 from ...counter_deltas import HOUR_MICROSECONDS, CounterDeltas
@@ -33,7 +34,7 @@ class OrdinaryBatch:
     @property
     def emptied_tasks(self) -> list[int]:
         """Numbers of the tasks whose agenda is empty afterwards."""
-        return [known.number for known, start in self.starts if start.following is None]
+        return [known.number for known, (_, _, following) in self.starts if following is None]
 
     @property
     def event_count(self) -> int:
@@ -44,6 +45,13 @@ class OrdinaryBatch:
         if self.ends:
             return False
         self.starts.append((known, start))
+        return True
+
+    def add_starts(self, starts: list[tuple[CachedTask, Start]]) -> bool:
+        """Add many starts, as `add_start` adds one."""
+        if self.ends:
+            return False
+        self.starts += starts
         return True
 
     def add_success(self, known: CachedTask, run: Run, success: Success) -> bool:
@@ -89,10 +97,9 @@ def is_completing(success: Success) -> bool:
 def common_run_values(runs: Sequence[Run]) -> list[Any] | None:
     """Return what the runs of a claim have in common: origin, attempt, state, token, node, and the instants of claim and
     start; None if they differ there."""
-    first = runs[0]
-    common = (first.origin, first.attempt, first.state, first.token, first.node, first.claimed, first.started)
+    common = claim_of_run(runs[0])
     for run in runs:
-        if (run.origin, run.attempt, run.state, run.token, run.node, run.claimed, run.started) != common:
+        if claim_of_run(run) != common:
             return None
     *others, claimed, started = common
     return [*others, *(None if at is None else microseconds_of[at] for at in (claimed, started))]
@@ -102,7 +109,7 @@ def count_successes(batch: OrdinaryBatch) -> CounterDeltas:
     """Return what the successes add to the counters. Runs of an owner that are equally late and end in one hour are counted
     together."""
     deltas = CounterDeltas()
-    ends = [(run.owner, success.ended, success.started, run.due) for _, run, success in batch.ends]
+    ends = [(run.owner, ended, started, run.due) for _, run, (started, ended, _, _) in batch.ends]
     for (owner, ended, started, due), number in Counter(ends).items():
         late = 0 if started is None else microseconds_of[started] - microseconds_of[due]
         hour = microseconds_of[ended] // HOUR_MICROSECONDS

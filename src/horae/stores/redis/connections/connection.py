@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from ....errors import StoreUnavailable
@@ -14,6 +15,11 @@ from ...sql.session_thread import SessionThread
 from ..scripts import Script, load_script
 from .address import Address
 from .errors import translate_error
+
+try:
+    from hiredis import pack_command as _pack
+except ImportError:
+    _pack = None
 
 _T = TypeVar("_T")
 
@@ -170,10 +176,24 @@ async def _run_pipeline(client: Any, commands: Sequence[Sequence[Word]]) -> list
 async def _run_script(client: Any, script: Script, words: Sequence[Word]) -> Any:
     from redis.exceptions import NoScriptError  # noqa: PLC0415 - an optional dependency
 
+    run = client.execute_command if hasattr(client, "get_node_from_key") else partial(_call_packed, client)
     try:
-        return await client.execute_command("EVALSHA", script.digest, *words)
+        return await run("EVALSHA", script.digest, *words)
     except NoScriptError:
-        return await client.execute_command("EVAL", script.text, *words)
+        return await run("EVAL", script.text, *words)
+
+
+async def _call_packed(client: Any, *words: Word) -> Any:
+    """Run a command as `execute_command` does, which takes much longer for thousands of words."""
+    pool = client.connection_pool
+    connection = await pool.get_connection()
+    try:
+        packed = connection.pack_command(*words) if _pack is None else (_pack(words),)
+        await connection.send_packed_command(packed, check_health=False)
+        # After an error of the connection it closes the connection, and the pool opens it again.
+        return await connection.read_response()
+    finally:
+        await pool.release(connection)
 
 
 async def _run_replicated(client: Any, script: Script, words: Sequence[Word], replicas: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,7 @@ def test_texts_of_unusual_values(owner: str, result: str | None, status: TaskSta
 @pytest.mark.parametrize(
     "fields", [{"deadline": NOON + HOUR}, {"deaths": 1}, {"in_order": True}, {"due": NOON + timedelta(microseconds=1)}]
 )
-def test_text_of_a_run_with_details(fields: dict[str, object]) -> None:
+def test_text_of_a_run_with_details(fields: dict[str, Any]) -> None:
     task = a_task(schedule=Once(at=NOON))
     run = a_run(task, **fields)
     compared.clear()

@@ -16,11 +16,6 @@ from ..scripts import Script, load_script
 from .address import Address
 from .errors import translate_error
 
-try:
-    from hiredis import pack_command as _pack
-except ImportError:
-    _pack = None
-
 _T = TypeVar("_T")
 
 _CONNECT_SECONDS: Final = 5.0
@@ -32,6 +27,18 @@ _COMMITTING: Final = frozenset({"commit", "write_lines"})
 """Scripts whose writes are acknowledged to callers."""
 
 Word = str | int | float
+
+
+def _load_packer() -> Callable[[Sequence[Word]], bytes] | None:
+    """Return the function that packs a command in C; None without it."""
+    try:
+        from hiredis import pack_command  # noqa: PLC0415 - an optional dependency
+    except ImportError:
+        return None
+    return cast(Callable[[Sequence[Word]], bytes], pack_command)
+
+
+_pack: Final = _load_packer()
 
 
 class _LoopClient:

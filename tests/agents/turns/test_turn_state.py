@@ -7,7 +7,6 @@ import json
 import pytest
 
 from horae.agents.protocol import AgentResult, BadResult, Usage
-from horae.agents.target.last_result import last_result
 from horae.agents.target.turn_state import (
     MAX_TURN_ANSWERS,
     Action,
@@ -30,6 +29,7 @@ from horae.agents.target.turn_state import (
     TurnState,
     WriteLog,
     YieldRequested,
+    last_result,
     result_json,
 )
 from horae.model.lanes.idle import YieldKind, YieldReason
@@ -328,6 +328,14 @@ def test_an_error_result_fails_the_run_with_its_text(text: str | None, shown: st
     state = task_agent()
     assert state.handle(error(text), 1.0)[-1] == WriteLog(shown, "error")
     assert outcome(state.handle(AgentEnded(Exit(1, "exited"), "trace"), 2.0)) == Failed(shown)
+
+
+def test_a_refused_process_is_a_warning_in_the_log_of_the_run() -> None:
+    state = task_agent()
+    ended = AgentEnded(Exit(3, "exited", is_process_limited=True))
+    warning, settled = state.handle(ended, 1.0)
+    assert warning == WriteLog("The agent was refused further processes at its limit.", "warning")
+    assert outcome([settled]) == Failed("Container exited with code 3: ")
 
 
 def test_an_exit_code_fails_the_run_with_the_end_of_stderr() -> None:

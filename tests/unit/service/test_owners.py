@@ -71,9 +71,8 @@ from horae.service.tasks.functions.functions import Functions
 from horae.service.tasks.functions.records import FormerName
 from horae.service.tasks.operations.bulk import Bulk
 from horae.service.tasks.operations.operations import OperationRequest, Operations
-from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.task_request import TaskRequest
-from horae.service.tasks.tasks import Tasks
+from horae.service.tasks.tasks import SystemTasks, Tasks
 from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
 from tests.unit.service.service_harness import (
@@ -128,6 +127,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "get"): lambda harness, ask: harness.tasks.get(BOB, ask),
     (Tasks, "chain"): lambda harness, ask: harness.tasks.chain(BOB, ask),
     (Tasks, "find_by_name"): lambda harness, ask: harness.tasks.find_by_name(BOB, ask),
+    (Tasks, "named"): lambda harness, ask: harness.tasks.named(BOB, ask),
     (Tasks, "rename_declared"): lambda harness, ask: harness.tasks.rename_declared(
         BOB, ask, "code:x", FormerName("water", "garden.water")
     ),

@@ -81,7 +81,7 @@ class TaskNotices:
         except Refusal as refusal:
             # Another host was first, or the chat takes no more messages: its router goes on.
             if refusal.code != "record_changed":
-                LOG.warning("the chat of %s cannot be told about a task: %s", group.folder, refusal)
+                LOG.warning("the chat of %s gets no notice about a task: %s", group.folder, refusal)
 
     async def _find_skip(self, task_id: str) -> Run | None:
         """Return the newest run of a task, except for those on request, if it is a skip that nothing has planned."""
@@ -101,7 +101,7 @@ def _failure_text(group: Group, facts: Facts, language: Language) -> str:
 
 def _skip_text(group: Group, facts: Facts, run: Run, language: Language) -> str:
     problem = "" if run.reason is None else describe_reason(run.reason, language)
-    if run.reason is Reason.BUDGET_EXHAUSTED and run.error:
+    if run.reason is Reason.OVER_BUDGET and run.error:
         problem = note_in(language, run.error)
     return words.TASK_SKIPPED.in_language(language, name=facts.task.name, problem=problem, command=_why(group, facts))
 

@@ -70,7 +70,7 @@ SHOWN_ONCE: Final = Message(
     "这是 {owner} 的令牌 {id}。它只显示这一次;请保存在他人无法读取的地方。",
 )
 TOKEN_WRITTEN: Final = Message(
-    "The token {id} of {owner} is in {path}; only you can read it.", "{owner} 的令牌 {id} 已写入 {path}，仅你可读。"
+    "The token {id} of {owner} is in {path}; only you can read it.", "{owner} 的令牌 {id} 已写入 {path}，仅您可读。"
 )
 TOKEN_REVOKED: Final = Message(
     "{name} ({id}) opens nothing any more; everywhere within a second.", "{name}({id})已作废,一秒内处处生效。"
@@ -121,7 +121,7 @@ STORAGE_FIX: Final = Message(
     "an admin allows more bytes; 'horae rm TASK' and retention make room too",
     "由管理员放宽字节数；“horae rm 任务”和历史保留期也会腾出空间",
 )
-RESTORE_FIX: Final = Message("an admin lets it go on", "由管理员恢复")
+RESTORE_FIX: Final = Message("an admin restores it", "由管理员恢复")
 ROLE_FIX: Final = Message("an admin lets its tasks fire again", "由管理员使其任务重新触发")
 NO_OWNERS: Final = Message("No owners yet: horae owner add NAME", "还没有所有者:horae owner add 名称")
 OWNER_SET: Final = Message("{name} is set (version {version}).", "{name} 已设置(版本 {version})。")

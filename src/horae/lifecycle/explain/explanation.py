@@ -28,8 +28,7 @@ from ...typography import full_width
 from ..due_backlog import MICROSECOND, without_repeat
 from ..instant_text import format_instant
 from ..start_deadline import latest_start
-from .lane import LaneWait, lane_words
-from .rate import rate_words
+from .lane import LaneWait, lane_words, rate_words
 from .retry import (
     blocking_retry_words,
     describe_next,
@@ -139,8 +138,8 @@ _WAIT_CAUSES: Final[dict[EntryState, tuple[str, str]]] = {
 
 _IN_PAUSE: Final = {
     True: (
-        "It was not run. The task was paused then, from {since} to {until}, and one later run stands for the whole stretch.",
-        "没有运行。当时任务处于暂停状态（{since} 至 {until}），由之后的一次运行代表整段。",
+        "It was not run. The task was paused then, from {since} to {until}, and one later run makes up for all of them.",
+        "没有运行。当时任务处于暂停状态（{since} 至 {until}），由之后的一次运行一并补上。",
     ),
     False: (
         "It was not run. The task was paused then, from {since} to {until}, and the resume did not make up for it.",
@@ -228,22 +227,22 @@ _PAUSE_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
         "由二者之一批准：horae approve {id}",
     ),
     PauseCause.AGENT_STOPPED: (
-        "Its agent '{agent}' was stopped. Its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "Its agent '{agent}' was stopped. Its owner or an admin restarts it: horae agent restart {agent} --owner {owner}",
         "其智能体“{agent}”已被停止。由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
     ),
     PauseCause.OWNER_REVOKED: (
-        "After a new token, its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "After a new token, its owner or an admin restarts it: horae agent restart {agent} --owner {owner}",
         "创建新令牌后，由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
     ),
 }
 """Commands that end a pause of an agent's task which `resume` does not end."""
 _STOP_REMEDIES: Final[dict[str, tuple[str, str]]] = {
     ALL_STOPPED_NOTE: (
-        "All agents were stopped. An admin lets them go on: horae agent restart --all",
+        "All agents were stopped. An admin restarts them: horae agent restart --all",
         "所有智能体已被停止。由管理员恢复：horae agent restart --all",
     ),
     GROUP_STOPPED_NOTE: (
-        "The group was stopped. An admin lets it go on: horae group start {folder}",
+        "The group was stopped. An admin starts it: horae group start {folder}",
         "该群组已被停止。由管理员恢复：horae group start {folder}",
     ),
 }
@@ -342,7 +341,7 @@ def _input_words(planned: Run | Entry) -> tuple[str, str]:
 
 def _target_words(run: Run) -> tuple[str, str]:
     """Quote the target that skipped the run itself, the gate that was closed or failed, or the numbers of a budget."""
-    if run.reason is Reason.BUDGET_EXHAUSTED and run.error is not None:
+    if run.reason is Reason.OVER_BUDGET and run.error is not None:
         return run.error, note_in("zh", run.error)
     if run.reason not in _QUOTED or run.error is None:
         return "", ""

@@ -160,7 +160,7 @@ CATALOGUE: Final = RefusalCatalogue(
             Conflict,
             "'{name}' is the owner that you act as: you would lock yourself out.",
             "Let another admin do it.",
-            "“{name}”是你当前使用的所有者:这样会把你自己锁在外面。",
+            "“{name}”是您当前使用的所有者:这样会把您自己锁在外面。",
             "请由另一位管理员操作。",
         ),
         "stale_owner": RefusalEntry(
@@ -239,6 +239,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "Give {name} {least} or more, or no retries. An admin allows less with: {command}",
             "其重试的 {name} 为 {found_zh}，至少需要 {least_zh}。",
             "请将 {name} 设为 {least} 或更长，或不重试。管理员可用以下命令放宽：{command}",
+        ),
+        "task_lanes_over_quota": RefusalEntry(
+            InvalidTask,
+            "These are {found} lanes; a task of this owner may have {most}.",
+            "Leave some of them out, or ask an admin: {command}",
+            "这里有 {found} 个通道;该所有者的一个任务最多可有 {most} 个。",
+            "请去掉一些通道,或联系管理员执行:{command}",
         ),
         "too_many_tasks": RefusalEntry(
             TooMuch,

@@ -31,10 +31,12 @@ _POLL_SECONDS: Final = 0.2
 _SHOW: Final = "show"
 _MAX_NAMES: Final = 3
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(6), Fit(4), Fit(2), Fit(), Fit(5), Fit(), Fit(3), Fit(7))
+_LABELS: Final = 8
+"""The column of labels."""
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
 
 
-_ACTION_HELP: Final = "show: one node with its functions. drain: claim nothing more, end, and go."
+_ACTION_HELP: Final = "show: one node with its functions. drain: claim nothing more, and end after the live runs."
 
 
 class NodesRequest(NamedTuple):
@@ -47,11 +49,11 @@ class NodesRequest(NamedTuple):
 
 @click.command("nodes", cls=Command)
 @click.argument("action", required=False, metavar="[show|drain]", help=_ACTION_HELP)
-@click.argument("node", required=False, metavar="[NODE]", help="Its id, or how that begins.")
+@click.argument("node", required=False, metavar="[NODE]", help="Id of the node, or its beginning.")
 @click.option("--host", metavar="NAME", help="All nodes of this machine.")
-@click.option("--undo", is_flag=True, help="Let it claim again, if it has not gone yet.")
-@click.option("--wait", "-w", is_flag=True, help="Until it is gone.")
-@click.option("--timeout", metavar="5m", help="Wait no longer than this.")
+@click.option("--undo", is_flag=True, help="Let the node claim again, if it has not ended yet.")
+@click.option("--wait", "-w", is_flag=True, help="Wait until the node has ended.")
+@click.option("--timeout", metavar="5m", help="Longest time to wait.")
 def nodes(
     out: Printer, *, action: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
 ) -> None:
@@ -76,7 +78,7 @@ def _list(out: Printer) -> None:
     elif out.quiet:
         out.ids([each.node.id for each in found])
     elif now is not None and found:
-        out.table(out.translate(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
+        out.table(out.translate(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _fits(found))
         if out.on_terminal:
             out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
     if not (out.json or out.quiet):
@@ -116,6 +118,13 @@ async def _load(app: CommandSession) -> tuple[tuple[NodeStatus, ...], datetime |
 async def _load_durability(app: CommandSession) -> Sequence[Check]:
     report = await app.service.doctor.durability(app.principal)
     return () if report is None else report.checks
+
+
+def _fits(found: Sequence[NodeStatus]) -> tuple[Fit, ...]:
+    """Labels that were chosen stay on a narrow terminal, unlike the label `node`, which every node has."""
+    if all(len(each.node.labels) <= 1 for each in found):
+        return _FITS
+    return (*_FITS[:_LABELS], Fit(1, wrap=12), *_FITS[_LABELS + 1 :])
 
 
 def _table(out: Printer, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:

@@ -82,12 +82,12 @@ class CreatedTask(NamedTuple):
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
 @after_options
-@click.option("--name", help="Its name. Default: derived from what it does.")
+@click.option("--name", help="Name of the task. Default: derived from its target.")
 @definition_options
 @click.option("--key", help="Unique key: used again, it edits the same task.")
-@click.option("--owner", help="Whose task it is.")
-@click.option("--past", metavar="JSON", help="Past of a task that began elsewhere; for admins.")
-@click.option("--pause", is_flag=True, help="Made, but paused.")
+@click.option("--owner", help="Owner of the task.")
+@click.option("--past", metavar="JSON", help="Past of a task that began in another system; for admins.")
+@click.option("--pause", is_flag=True, help="Make the task paused.")
 @click.option("--dry-run", is_flag=True, help="Show what would be made; make nothing.")
 def add(
     out: Printer,
@@ -217,10 +217,12 @@ def _show(out: Printer, created: CreatedTask) -> None:
     show_schedule(out, facts, created.now, made=True, names=created.names)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
+    if task.lanes:
+        out.row(out.translate(messages.LANE), ", ".join(task.lanes))
     show_declared(out, task, created.declared)
     if not created.dry_run:
         if facts.status.pause is not None:
-            out.row(out.translate(messages.STATE), out.translate(messages.PAUSED_AT_BIRTH, name=task.id))
+            out.row(out.translate(messages.STATE), out.translate(messages.PAUSED_AT_CREATION, name=task.id))
         if created.edited is None:
             # No undo for an edit: `rm` would remove the task that existed before.
             out.row(out.translate(messages.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))

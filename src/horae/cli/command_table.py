@@ -23,7 +23,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "up": CommandEntry(
                 "commands.operate.up:up",
                 Message(
-                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行引擎和 HTTP 接口,按 Ctrl-C 结束。"
+                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
                 ),
             ),
             "open": CommandEntry(
@@ -36,6 +36,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "worker": CommandEntry(
                 "commands.operate.up:worker",
                 Message("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行,直到 SIGTERM。"),
+            ),
+            "route": CommandEntry(
+                "commands.operate.route:route",
+                Message(
+                    "Forward requests to the deployment of each owner, until Ctrl-C.",
+                    "将请求转发到各所有者所在的部署,按 Ctrl-C 结束。",
+                ),
             ),
             "mcp": CommandEntry(
                 "commands.operate.mcp:mcp",

@@ -44,7 +44,7 @@ _WITHOUT_TIME_LIMIT: Final = """
 from importlib import import_module
 from contextlib import suppress
 # Under valgrind the time limit of a claim would divide it, by chance. The modules of older checkouts have other names.
-for name in ("sql.claim", "sql.claims.claim", "redis.claim", "redis.claims.claim"):
+for name in ("sql.claim", "sql.claims.claim", "redis.claim", "redis.claims.claim", "redis.claims.decision_round"):
     with suppress(ModuleNotFoundError):
         import_module("horae.stores." + name).thread_time = lambda: 0.0
 """

@@ -15,14 +15,19 @@ from horae.engine import settler
 from horae.errors import StoreError
 from horae.lifecycle import batch
 from horae.lifecycle.fast_path import StartClass, ordinary_success, start_member
-from horae.model.change import Start
+from horae.model.change import Start, Success
+from horae.model.run import Run
 from horae.model.task import NEW_TASK_STATUS, Task, TaskStatus
 from horae.ports.full_store import FullStore
-from horae.stores.sql.claims import start_classes
+from horae.stores import start_classes
+from horae.stores.redis.layout.indexes import IndexChanges
+from horae.stores.redis.store import RedisStore
+from horae.stores.redis.transactions import unit_of_work as redis_unit
 from horae.stores.sql.unit_of_work import UnitOfWork
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import StoreContract
 from tests.contract.test_sqlite import opened
+from tests.servers.redis import RedisServer
 from tests.simulation.trial import run_seed
 
 STARTS: Final = "test_a_batch_of_starts_is_decided_as_one_by_one"
@@ -89,6 +94,28 @@ def _two_reports_of_one_run(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(UnitOfWork, "add_success", add_success)
 
 
+def _two_reports_of_one_run_on_redis(patch: pytest.MonkeyPatch) -> None:
+    add = redis_unit.UnitOfWork.add_success
+
+    def add_success(self: redis_unit.UnitOfWork, run: Run, success: Success) -> bool:
+        known = self.tasks[run.task_id]
+        before = known.after
+        is_added = add(self, run, success)
+        known.after = before
+        return is_added
+
+    patch.setattr(redis_unit.UnitOfWork, "add_success", add_success)
+
+
+def _agenda_keeps_the_entry_on_redis(patch: pytest.MonkeyPatch) -> None:
+    add = IndexChanges.add_start
+
+    def add_start(self: IndexChanges, number: int, _: str, start: Start) -> None:
+        add(self, number, "0\0ada\0another\0next", start)
+
+    patch.setattr(IndexChanges, "add_start", add_start)
+
+
 DEFECTS: Final = (
     (_one_class_for_all_entries, STARTS),
     (_one_class_for_all_policies, STARTS),
@@ -98,6 +125,11 @@ DEFECTS: Final = (
     (_entries_are_not_seen, SETTLEMENTS),
     (_change_since_the_claim_is_not_seen, RACES),
     (_two_reports_of_one_run, SETTLEMENTS),
+)
+REDIS_DEFECTS: Final = (
+    *(each for each in DEFECTS if each[0] is not _two_reports_of_one_run),
+    (_two_reports_of_one_run_on_redis, SETTLEMENTS),
+    (_agenda_keeps_the_entry_on_redis, STARTS),
 )
 FOUND_BY_SIMULATION: Final = (_entries_are_not_seen, _change_since_the_claim_is_not_seen)
 
@@ -118,6 +150,32 @@ def test_the_contract_finds_it(
     plant(monkeypatch)
     with pytest.raises((AssertionError, LookupError, StoreError)):
         getattr(Contracts(), name)()
+
+
+class RedisContracts(StoreContract):
+    def __init__(self, server: RedisServer) -> None:
+        self._server = server
+
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[FullStore]:
+        store = RedisStore(self._server.new_database())
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+
+@pytest.mark.parametrize(
+    ("plant", "name"), REDIS_DEFECTS, ids=lambda each: each if isinstance(each, str) else each.__name__
+)
+def test_the_contract_finds_it_on_redis(
+    plant: Callable[[pytest.MonkeyPatch], None], name: str, monkeypatch: pytest.MonkeyPatch, redis_server: RedisServer
+) -> None:
+    getattr(RedisContracts(redis_server), name)()
+    plant(monkeypatch)
+    with pytest.raises((AssertionError, LookupError, StoreError)):
+        getattr(RedisContracts(redis_server), name)()
 
 
 @pytest.mark.parametrize("plant", FOUND_BY_SIMULATION, ids=lambda each: each.__name__)

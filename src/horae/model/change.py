@@ -182,5 +182,9 @@ NOTHING: Final = Change()
 FireDecision: TypeAlias = Callable[[Facts, Entry, int], Change]
 """(facts, the entry that came due, the fencing token of this claim)"""
 SettleDecision: TypeAlias = Callable[[Facts, Run, Settlement], Change]
+SuccessDecision: TypeAlias = Callable[
+    [Task, TaskStatus, tuple[Entry, ...], tuple[Run, ...], Run, Settlement], Success | None
+]
+"""Decides the ordinary successes among settlements; None for any other."""
 RunDecision: TypeAlias = Callable[[Facts, Run], Change]
 ControlDecision: TypeAlias = Callable[[Facts], Change]

@@ -36,6 +36,8 @@ class StationDirectory:
         self._clock = clock
         self._stations: dict[tuple[str, str], _Cached] = {}
         self._reviewed = clock.steady()
+        self._has_changes = False
+        """Whether a station was read that differs from the one that was read before."""
 
     async def find(self, key: str | None, name: str | None) -> Identity | None:
         """Return the station of a key; without keys, the station of the owner `local` with this name."""
@@ -67,6 +69,12 @@ class StationDirectory:
             await self._load(owner, name)
         hub.revoke(self.is_allowed)
 
+    def apply_changes(self, hub: Hub) -> None:
+        """Remove workers that may not stay, after a station has changed: it looks at all workers, and a call needs it rarely."""
+        if self._has_changes:
+            self._has_changes = False
+            hub.revoke(self.is_allowed)
+
     def is_allowed(self, worker: Worker) -> bool:
         """Whether a worker may stay, by the last read of the directory."""
         cached = self._stations.get((worker.station.owner, worker.station.name))
@@ -79,5 +87,7 @@ class StationDirectory:
         station = None if record is None else station_from(record)
         if len(self._stations) >= _MAX_CACHED:
             self._stations.clear()
+        before = self._stations.get((owner, name))
+        self._has_changes = self._has_changes or before is None or before.station != station
         self._stations[owner, name] = _Cached(station, self._clock.steady())
         return station

@@ -205,16 +205,25 @@ class Hub:
                 return self._no_worker(request, pool, voter)
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             pool.waiters.append(waiter)
-            try:
-                async with asyncio.timeout(None if able else rest):
+            await self._wait_in_turn(pool, waiter, None if able else rest)
+
+    async def _wait_in_turn(self, pool: Pool, waiter: asyncio.Future[None], seconds: float | None) -> None:
+        """Wait until the waiter is woken, or these seconds at most."""
+        try:
+            if seconds is None:
+                await waiter
+            else:
+                async with asyncio.timeout(seconds):
                     await waiter
-            except TimeoutError:
-                continue
-            except asyncio.CancelledError:
-                if waiter.done():
-                    pool.wake()
-                raise
-            finally:
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                pool.wake()
+            raise
+        finally:
+            # One that was woken has left the queue: to look for it would take longer than all else here.
+            if not waiter.done() or waiter.cancelled():
                 with suppress(ValueError):
                     pool.waiters.remove(waiter)
 

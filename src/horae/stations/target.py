@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..clock import Clock
@@ -64,7 +65,7 @@ class StationTarget:
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
             self.server.start()
-            spec = check_spec(json.loads(invocation.task.target.spec))
+            spec = _read_spec(invocation.task.target.spec)
             payload = json.loads(invocation.task.payload)
         except Refusal as refusal:
             return Failed(str(refusal), permanent=True)
@@ -76,7 +77,7 @@ class StationTarget:
             # Gone for good: the plan leaves the queue.
             text = f"PLAN_ERROR: there is no station {spec.station} of {owner}"
             return Failed(text, permanent=True, reason=Reason.TARGET_UNKNOWN)
-        self.server.hub.revoke(self.server.directory.is_allowed)
+        self.server.directory.apply_changes(self.server.hub)
         request = await self._make_request(invocation, spec, payload)
         return await self._execute(invocation, station, request, spec)
 
@@ -153,6 +154,12 @@ class StationTarget:
             "run_id": run.id,
             "trace": invocation.trace,
         }
+
+
+@lru_cache(maxsize=1_024)
+def _read_spec(text: str) -> CallSpec:
+    """Return the checked spec; most calls share few texts."""
+    return check_spec(json.loads(text))
 
 
 async def _gather(calls: Any) -> list[Answer | None]:

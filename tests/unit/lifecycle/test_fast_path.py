@@ -26,7 +26,7 @@ from horae.model.run import Origin, Run, RunState, Span
 from horae.model.task import NEW_TASK_STATUS, Target, TaskState
 from horae.schedule import Cron, Every, Now, Once
 from horae.stores.codec.rows import encode_entry
-from horae.stores.sql.claims.start_classes import StartClasses
+from horae.stores.start_classes import StartClasses
 from horae.stores.task_cache import CachedTask
 from horae.testing.factories import a_run, a_settlement, a_task, an_entry
 from tests.unit.lifecycle import task_world as worlds

@@ -25,6 +25,10 @@ entry_order: Final[Callable[[Row], tuple[int, int, int, str]]] = itemgetter(6, 3
 entry_lane: Final[Callable[[Row], str | None]] = itemgetter(18)
 entry_instants: Final[Callable[[Row], tuple[int, int]]] = itemgetter(4, 3)
 """Planned and due instant, in microseconds."""
+entry_state: Final[Callable[[Row], int]] = itemgetter(7)
+"""Place in `rows.ENTRY_STATES`."""
+entry_rank: Final[Callable[[Row], tuple[int, int, str, str]]] = itemgetter(6, 3, 5, 1)
+"""Priority, due instant, owner and slot."""
 entry_shared_columns: Final[Callable[[Row], Row]] = itemgetter(1, 2, *range(5, ENTRY_WIDTH))
 """All columns but the task and the instants: what entries of a class have in common."""
 entry_task_version: Final[Callable[[Row], tuple[int, int]]] = itemgetter(0, ENTRY_WIDTH)

@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 
 from ...lifecycle.batch import SettlementDecision
 from ...lifecycle.lanes.idle import declare_idle
-from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision, Success
-from ...model.entry import Entry
+from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision, SuccessDecision
 from ...model.lanes.idle import Waiter, YieldReason
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
-from ...model.task import Task, TaskStatus
 from ...ports.store import LinkObserver
 from ..chains import ignore_links
 from ..claim_rules import check_recovery
@@ -27,10 +25,6 @@ from .unit_of_work import UnitOfWork
 RunUpdate: TypeAlias = tuple[str, int | None, Any]
 """Run id, fencing token that must match (None: any), and the argument for the decision."""
 RunUpdateDecision: TypeAlias = Callable[[Facts, Run, Any], Change]
-SuccessDecision: TypeAlias = Callable[
-    [Task, TaskStatus, tuple[Entry, ...], tuple[Run, ...], Run, Settlement], Success | None
-]
-"""Decides the ordinary successes among them; None for any other."""
 
 
 class RunUpdater:

@@ -6,34 +6,30 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from time import thread_time
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ....errors import StoreError
-from ....model.change import Change, FireDecision
-from ....model.entry import CLAIMABLE, Entry
+from ....lifecycle.batch import ClaimDecision
+from ....model.change import FireDecision
 from ....model.ids import to_microseconds
 from ....model.limits import CLAIM_SLICE
-from ....model.run import LIVE_STATES
-from ....ports.store import Claim, Claimed, LinkObserver
+from ....ports.store import Claim, LinkObserver
 from ...chains import ignore_links
-from ...claim_rules import check_entry_moved
 from ..layout.document_cache import DocumentCache
-from ..layout.documents import decode_task_document, state_line_at
-from ..layout.keys import EntryName, entry_member, parse_entry_member
+from ..layout.documents import StoredTask, decode_task_document, parse_task_document, state_line_at
+from ..layout.keys import EntryName, parse_entry_member
 from ..layout.lane_documents import decode_limits
 from ..transactions.runner import RedisTransactions
 from ..transactions.transaction import Committed, Transaction, Word
 from ..transactions.unit_of_work import UnitOfWork, read_limits
 from .agenda_heads import earliest_of_queues, head_commands, head_of
+from .decision_round import DecisionRound, find_entry, is_single
 from .upcoming import Upcoming, UpcomingEntries
 
 MAX_CLAIM_SLICE: Final = CLAIM_SLICE
 RESERVATION_MICROSECONDS: Final = 5_000_000
 _EPOCH_SHIFT: Final = 40
-_MAX_DECIDE_SECONDS: Final = 0.05
-_CLOCK_CHECK_INTERVAL: Final = 16
 _MIN_RESERVED: Final = 32
 """Smallest number of entries to reserve, however little room there is: skipped occurrences use none."""
 _MAX_SEEN: Final = 128
@@ -276,12 +272,13 @@ class Claimer:
         keys = transaction.keys
         limits = decode_limits(await transaction.read_one(keys.limits))
         unit = UnitOfWork(transaction, limits, request.now)
-        for name in taken.names:
-            await self._take_document(unit, name.task_id)
-        await unit.load_lanes()
+        # An attempt that has met a run of the ledger decides each entry by all facts.
+        is_classed = isinstance(request.decide, ClaimDecision) and not transaction.is_retry
+        singles = self._take_tasks(unit, taken, is_classed=is_classed)
+        await unit.load_lanes(tasks=[stored.task for stored in singles.values()])
         await unit.follow_plans()
-        round_ = _Round(request, taken.token)
-        if not await self._decide_in_order(unit, round_, taken):
+        round_ = DecisionRound(request, taken.token, unit, singles)
+        if not await self._decide_in_order(round_, taken):
             return _Decided(None, unit, is_overtaken=True)
         await unit.finish()
         if taken.is_reserved:
@@ -290,7 +287,7 @@ class Claimer:
             transaction.require(f"{taken.epoch} {taken.counter}", "TOKEN", keys.tokens)
             transaction.call("HINCRBY", keys.tokens, "counter", 1)
         for member in round_.returned:
-            _release_guard(unit, parse_entry_member(member).task_id)
+            round_.release_guard(parse_entry_member(member).task_id)
         if taken.left is not None:
             transaction.require(str(len(taken.members)), "AGENDA", keys.timed, str(to_microseconds(request.now)))
         for words in self._head_commands(request):
@@ -301,97 +298,59 @@ class Claimer:
         claim = Claim(tuple(round_.claimed), round_.decided)
         return _Decided(claim, unit, round_.last_owner, asks_upcoming=asks_upcoming)
 
-    async def _decide_in_order(self, unit: UnitOfWork, round_: _Round, taken: _Taken) -> bool:
+    async def _decide_in_order(self, round_: DecisionRound, taken: _Taken) -> bool:
         """Decide the entries until the round is over; return whether all were there, or are not on the agenda any more."""
-        transaction = unit.transaction
+        transaction = round_.unit.transaction
         for member, name in zip(taken.members, taken.names, strict=True):
-            entry = None if round_.is_over else _find_entry(unit, member, name)
-            if entry is None and not round_.is_over:
+            if round_.is_over:
+                round_.returned.append(member)
+                continue
+            if round_.start_single(member, name.task_id):
+                continue
+            entry = find_entry(round_.unit, member, name)
+            if entry is None:
                 if not taken.is_reserved:
                     return False
                 # Another client has changed it since it was reserved.
                 transaction.call("ZREM", transaction.keys.reserved, member)
-            elif entry is None or entry.due > round_.now:
+            elif entry.due > round_.now:
                 round_.returned.append(member)
             else:
-                change = await round_.decide(unit, entry)
-                if change.put and _find_entry(unit, member, name) is not None:
+                change = await round_.decide(entry)
+                if change.put and find_entry(round_.unit, member, name) is not None:
                     round_.returned.append(member)
         return True
 
-    async def _take_document(self, unit: UnitOfWork, task_id: str) -> None:
+    def _take_tasks(self, unit: UnitOfWork, taken: _Taken, *, is_classed: bool) -> dict[str, StoredTask]:
+        """Take the tasks of the entries into the unit of work; return those that may be decided by their class instead."""
         transaction = unit.transaction
-        key = transaction.keys.task(task_id)
-        text = await transaction.read_one(key)
-        if text is None:
-            return
+        singles: dict[str, StoredTask] = {}
+        for name in taken.names:
+            key = transaction.keys.task(name.task_id)
+            text = transaction.text_of(key)
+            if text is None:
+                continue
+            stored = parse_task_document(text) if is_classed else None
+            if stored is None:
+                self._take_task(unit, key, name.task_id, text)
+            elif is_single(stored) and not unit.may_be_plan(stored.task):
+                singles[name.task_id] = stored
+            else:
+                unit.take(stored.document, stored.state_at)
+        return singles
+
+    def _take_task(self, unit: UnitOfWork, key: str, task_id: str, text: str) -> None:
         cached = self._cache.get(task_id)
-        is_cached = cached is not None and cached.version == transaction.version_of(key)
-        document = cached.document if cached is not None and is_cached else decode_task_document(text)
-        unit.take(document, state_line_at(text))
-
-
-class _Round:
-    """Decisions of one claim in their order, until there is no room left or the time limit is reached."""
-
-    def __init__(self, request: ClaimRequest, token: int) -> None:
-        self.now = request.now
-        self._request = request
-        self._token = token
-        self._deadline = thread_time() + _MAX_DECIDE_SECONDS
-        self.claimed: list[Claimed] = []
-        self.returned: list[str] = []
-        """Entries that go back to the agenda."""
-        self.decided = 0
-        self.last_owner: str | None = None
-        self.is_over = False
-
-    async def decide(self, unit: UnitOfWork, entry: Entry) -> Change:
-        task_id = entry.task_id
-        change = self._decide_entry(unit, entry)
-        task = change.task or unit.require_facts(task_id).task
-        await unit.apply(task_id, change)
-        self.claimed.extend([Claimed(task, run) for run in change.new_runs if run.state in LIVE_STATES])
-        self.decided += 1
-        self.last_owner = entry.owner
-        is_late = self.decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > self._deadline
-        self.is_over = is_late or len(self.claimed) >= self._request.room
-        return change
-
-    def _decide_entry(self, unit: UnitOfWork, entry: Entry) -> Change:
-        decide, token = self._request.decide, self._token
-        facts = unit.require_facts(entry.task_id)
-        change = decide(facts, entry, token)
-        if change.new_runs and (existing := unit.find_existing_runs(entry.task_id, change)):
-            change = decide(facts._replace(existing_run_ids=existing), entry, token)
-            change = unit.deduplicate(entry.task_id, change)
-        if entry.slot not in change.dropped:
-            check_entry_moved(entry, change)
-        return change
+        if cached is not None and cached.version == unit.transaction.version_of(key):
+            unit.take(cached.document, cached.state_at)
+        else:
+            unit.take(decode_task_document(text), state_line_at(text))
 
 
 def _build_taken(answer: Sequence[Any], *, is_reserved: bool) -> _Taken:
     epoch, counter, node, limits, members, documents = answer
     names = list(map(parse_entry_member, members))
     return _Taken(is_reserved, int(epoch), int(counter), node, limits, members, names, documents)
-
-
-def _find_entry(unit: UnitOfWork, member: str, name: EntryName) -> Entry | None:
-    """Return the claimable entry that has this member."""
-    known = unit.tasks.get(name.task_id)
-    if known is None or known.after is None:
-        return None
-    for entry in known.after.entries:
-        if entry.slot == name.slot and entry.state in CLAIMABLE and entry_member(known.after.number, entry) == member:
-            return entry
-    return None
-
-
-def _release_guard(unit: UnitOfWork, task_id: str) -> None:
-    """Do not check the version of a task that was not decided."""
-    known = unit.tasks.get(task_id)
-    if known is not None and known.before is known.after:
-        unit.transaction.forget(unit.transaction.keys.task(task_id))
 
 
 def _build_claim(claim: Claim, request: ClaimRequest, head: datetime | None) -> Claim:

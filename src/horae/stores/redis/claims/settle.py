@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from ....lifecycle.batch import SettlementDecision
 from ....lifecycle.lanes.idle import declare_idle
-from ....model.change import NOTHING, Change, Facts, RunDecision, SettleDecision
+from ....model.change import NOTHING, Change, Facts, RunDecision, SettleDecision, SuccessDecision
 from ....model.lanes.idle import Waiter, YieldReason
 from ....model.outcome import Settlement
 from ....model.run import Run, RunState
@@ -34,7 +35,8 @@ class RunUpdater:
         self.on_linked: LinkObserver = ignore_links
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return await self._apply([(each.run_id, each.token, each) for each in batch], decide)
+        success = decide.success if isinstance(decide, SettlementDecision) else None
+        return await self._apply([(each.run_id, each.token, each) for each in batch], decide, success)
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         return await self._apply([(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
@@ -114,8 +116,12 @@ class RunUpdater:
         if unit.linked_changes:
             self.on_linked(unit.linked_changes)
 
-    async def _apply(self, updates: Sequence[RunUpdate], decide: RunUpdateDecision) -> frozenset[str]:
-        (stale, unit), committed = await self._database.transact(lambda each: self._apply_in(each, updates, decide))
+    async def _apply(
+        self, updates: Sequence[RunUpdate], decide: RunUpdateDecision, success: SuccessDecision | None = None
+    ) -> frozenset[str]:
+        (stale, unit), committed = await self._database.transact(
+            lambda each: self._apply_in(each, updates, decide, success)
+        )
         self._follow_commit(unit, committed)
         return stale
 
@@ -124,6 +130,7 @@ class RunUpdater:
         transaction: Transaction,
         updates: Sequence[RunUpdate],
         decide: RunUpdateDecision,
+        success: SuccessDecision | None = None,
         *,
         caches: bool = True,
     ) -> tuple[frozenset[str], UnitOfWork]:
@@ -134,7 +141,7 @@ class RunUpdater:
             run = None if task_id is None else unit.tasks[task_id].find_run(run_id)
             if task_id is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
-            else:
+            elif success is None or not _succeed(unit, run, success, argument):
                 await unit.apply(task_id, decide(unit.require_facts(task_id), run, argument))
         await unit.finish()
         return frozenset(stale), unit
@@ -154,3 +161,13 @@ class RunUpdater:
         await unit.load(tasks.values(), cache)
         await unit.follow_plans()
         return unit, tasks
+
+
+def _succeed(unit: UnitOfWork, run: Run, decide: SuccessDecision, report: Settlement) -> bool:
+    """Settle an ordinary success; return whether it is one."""
+    document = unit.tasks[run.task_id].after
+    if document is None or run.node is None:
+        return False
+    _, task, status, entries, live = document
+    success = decide(task, status, entries, live, run, report)
+    return success is not None and unit.add_success(run, success)

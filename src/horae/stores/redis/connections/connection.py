@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from ....errors import StoreUnavailable
@@ -26,6 +27,18 @@ _COMMITTING: Final = frozenset({"commit", "write_lines"})
 """Scripts whose writes are acknowledged to callers."""
 
 Word = str | int | float
+
+
+def _load_packer() -> Callable[[Sequence[Word]], bytes] | None:
+    """Return the function that packs a command in C; None without it."""
+    try:
+        from hiredis import pack_command  # noqa: PLC0415 - an optional dependency
+    except ImportError:
+        return None
+    return cast(Callable[[Sequence[Word]], bytes], pack_command)
+
+
+_pack: Final = _load_packer()
 
 
 class _LoopClient:
@@ -170,10 +183,24 @@ async def _run_pipeline(client: Any, commands: Sequence[Sequence[Word]]) -> list
 async def _run_script(client: Any, script: Script, words: Sequence[Word]) -> Any:
     from redis.exceptions import NoScriptError  # noqa: PLC0415 - an optional dependency
 
+    run = client.execute_command if hasattr(client, "get_node_from_key") else partial(_call_packed, client)
     try:
-        return await client.execute_command("EVALSHA", script.digest, *words)
+        return await run("EVALSHA", script.digest, *words)
     except NoScriptError:
-        return await client.execute_command("EVAL", script.text, *words)
+        return await run("EVAL", script.text, *words)
+
+
+async def _call_packed(client: Any, *words: Word) -> Any:
+    """Run a command as `execute_command` does, which takes much longer for thousands of words."""
+    pool = client.connection_pool
+    connection = await pool.get_connection()
+    try:
+        packed = connection.pack_command(*words) if _pack is None else (_pack(words),)
+        await connection.send_packed_command(packed, check_health=False)
+        # After an error of the connection it closes the connection, and the pool opens it again.
+        return await connection.read_response()
+    finally:
+        await pool.release(connection)
 
 
 async def _run_replicated(client: Any, script: Script, words: Sequence[Word], replicas: int) -> Any:

@@ -24,6 +24,7 @@ from ...codec.message_rows import (
 )
 from ...codec.rows import (
     ENTRY_WIDTH,
+    Row,
     decode_chain_row,
     decode_entry,
     decode_event,
@@ -80,22 +81,48 @@ def encode_state_line(document: TaskDocument) -> str:
 
 def state_line_at(text: str) -> int:
     """Return where the second line of a task document begins, in bytes."""
-    definition = text[: text.index("\n") + 1]
-    return len(definition) if definition.isascii() else len(definition.encode())
+    return _byte_length(text[: text.index("\n") + 1])
+
+
+def _byte_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+class StoredTask(NamedTuple):
+    """A task document as it is stored: the task, and the rows of its state."""
+
+    task: Task
+    state_at: int
+    """Where the second line of the text begins, in bytes."""
+    number: int
+    status_row: Row
+    entry_rows: list[Row]
+    """Columns in the order of `codec.rows`."""
+    run_rows: list[list[object]]
+
+    @property
+    def status(self) -> TaskStatus:
+        return decode_status(self.status_row, 0)
+
+    @property
+    def document(self) -> TaskDocument:
+        task_id = self.task.id
+        entries = tuple([decode_entry(row, task_id) for row in self.entry_rows])
+        runs = tuple([_decode_run_row(row, task_id) for row in self.run_rows])
+        return TaskDocument(self.number, self.task, self.status, entries, runs)
+
+
+def parse_task_document(text: str) -> StoredTask:
+    definition, state, *_ = text.split("\n", 2)
+    is_small = len(definition) <= _MAX_CACHED_CHARACTERS
+    task = _definitions[definition] if is_small else _decode_definition(definition)
+    number, status_row, entry_rows, run_rows = decode(state)
+    rows = [(number, *row) for row in entry_rows]
+    return StoredTask(task, _byte_length(definition) + 1, number, tuple(status_row), rows, run_rows)
 
 
 def decode_task_document(text: str) -> TaskDocument:
-    definition, rest, *_ = text.split("\n", 2)
-    is_small = len(definition) <= _MAX_CACHED_CHARACTERS
-    task = _definitions[definition] if is_small else _decode_definition(definition)
-    number, status_row, entry_rows, run_rows = decode(rest)
-    return TaskDocument(
-        number,
-        task,
-        decode_status(tuple(status_row), 0),
-        tuple([decode_entry((number, *row), task.id) for row in entry_rows]),
-        tuple([_decode_run_row(row, task.id) for row in run_rows]),
-    )
+    return parse_task_document(text).document
 
 
 def _encode_definition(task: Task) -> str:
@@ -185,6 +212,7 @@ def decode_event_text(number: int, text: str) -> NumberedEvent:
 
 __all__ = [
     "ENTRY_WIDTH",
+    "StoredTask",
     "TaskDocument",
     "decode_chain_document",
     "decode_event_text",
@@ -200,4 +228,5 @@ __all__ = [
     "encode_run_document",
     "encode_stream_document",
     "encode_task_document",
+    "parse_task_document",
 ]

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ....lifecycle.chain_graph import links_of
 from ....model.chain_row import ChainRow, ChainState
+from ....model.change import Start
 from ....model.entry import CLAIMABLE, MAX_REPARKS, Entry, EntryState
 from ....model.ids import to_microseconds
 from ....model.lanes.route import is_queue
@@ -279,6 +280,28 @@ class IndexChanges:
             runs = {run.id: run for run in after.live}
             runs.update(ended)
             self._replace_runs(before.live, runs)
+
+    def add_start(self, number: int, member: str, start: Start) -> None:
+        """Add an ordinary start of a run whose id begins with its planned instant: the entry with this member became the run."""
+        keys, run, following = self._keys, start.run, start.following
+        self._removed[keys.timed].append(member)
+        if following is not None:
+            self._added[keys.timed] += (to_microseconds(following.due), entry_member(number, following))
+        listed = run_member(to_microseconds(run.planned), run.attempt, run.id)
+        for key in (keys.runs, keys.task_runs(run.task_id), keys.owner_runs(run.owner)):
+            self._added[key] += (0, listed)
+        self._added[keys.node_runs(run.node or "")] += (0, run.id)
+        self._fields[keys.live] += (run.id, run.task_id)
+
+    def add_success(self, number: int, run: Run, status: TaskStatus) -> None:
+        """Add an ordinary success of a run that was on a node, of a task without failures."""
+        keys = self._keys
+        self._removed[keys.node_runs(run.node or "")].append(run.id)
+        self._removed_fields[keys.live].append(run.id)
+        if status.state is not TaskState.ACTIVE and status.ended is not None:
+            # A task with successors has no ordinary successes.
+            self._added[keys.state_tasks(status.state)] += (number, run.task_id)
+            self._added[keys.ended_tasks] += (to_microseconds(status.ended), run.task_id)
 
     def _replace_status(self, before: TaskDocument, after: TaskDocument) -> None:
         old = dict(_scores_of_status(self._keys, before))

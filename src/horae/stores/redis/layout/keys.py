@@ -283,14 +283,19 @@ def entry_member(number: int, entry: Entry) -> str:
     It begins with its rank: priority, due instant and number, in digits of a fixed width. So members in their order are in
     the order of claims, and a script knows all that it needs from a member alone.
     """
-    due = to_microseconds(entry.due)
-    due_text = f"1{due:015x}" if due >= 0 else f"0{due + _DUE_OFFSET:015x}"
     lane = entry.lane
     queue = f"{SEPARATOR}{lane}" if lane is not None and entry.state in CLAIMABLE and is_queue(lane) else ""
-    return (
-        f"{_PRIORITY_OFFSET - entry.priority:05x}{due_text}{number:012x}"
-        f"{SEPARATOR}{entry.owner}{SEPARATOR}{entry.task_id}{SEPARATOR}{entry.slot}{queue}"
+    plain = plain_entry_member(
+        number, entry.priority, to_microseconds(entry.due), entry.owner, entry.task_id, entry.slot
     )
+    return plain + queue
+
+
+def plain_entry_member(number: int, priority: int, due: int, owner: str, task_id: str, slot: str) -> str:
+    """Return the member of an entry that is in no queue of a route."""
+    due_text = f"1{due:015x}" if due >= 0 else f"0{due + _DUE_OFFSET:015x}"
+    rank = f"{_PRIORITY_OFFSET - priority:05x}{due_text}{number:012x}"
+    return f"{rank}{SEPARATOR}{owner}{SEPARATOR}{task_id}{SEPARATOR}{slot}"
 
 
 class EntryName(NamedTuple):

@@ -1,7 +1,14 @@
 -- Commit: writes documents, events and index commands, if every document that was read still has its version.
 -- KEYS: commits, last_event, events, owner_events (prefix), reserved, tag.
--- ARGV: JSON array of guards (key, version), conditions (expected answer, command), documents (key, text; empty: delete), tails
--- (key, place in the document and text, written over what is there; what is behind it stays), events (owner, event), commands, and questions, which are commands too. The version of an absent document is empty.
+-- ARGV: seven lists, one after the other, each with its length first:
+--   documents that were read: key and version, in pairs,
+--   keys of documents that must be absent,
+--   conditions: expected answer, number of words, the words of the command,
+--   documents to write: key and text (empty: delete), in pairs,
+--   tails: key, place in the document, and text, which is written over what is there; what is behind it stays,
+--   events: owner and event, in pairs,
+--   commands: number of words, words.
+-- What follows are questions, which are commands too.
 -- These commands are of this script:
 --   PRUNE set member key: removes a member from a sorted set of names if the key that it stands for is gone.
 --   RAISE key number: raises a counter to a number.
@@ -14,29 +21,43 @@
 -- AGENDA timed now: its answer is the number of due entries; none if a claim would have to look further than at these.
 -- A question may be UPCOMING timed since until count: its answer is `until`, members, and the documents of their tasks.
 -- Returns {commit, first event number, answers of the questions…}, or {0, keys that differ…} with nothing written.
-local guards, conditions, documents, tails, events, commands, questions = unpack(cjson.decode(ARGV[1]))
 local tag = KEYS[6]
 
+local place = 0
+local function read()
+  place = place + 1
+  return ARGV[place]
+end
+
+local function read_words()
+  local first = place + 2
+  place = place + 1 + ARGV[place + 1]
+  return {unpack(ARGV, first, place)}
+end
+
 local changed = {0}
-local absent = {}
-for _, guard in ipairs(guards) do
-  if guard[2] == '' then
-    absent[#absent + 1] = guard[1]
-  elseif redis.call('GETRANGE', guard[1], 0, 15) ~= guard[2] then
-    changed[#changed + 1] = guard[1]
+for _ = 1, read() do
+  local key, version = ARGV[place + 1], ARGV[place + 2]
+  place = place + 2
+  if redis.call('GETRANGE', key, 0, 15) ~= version then
+    changed[#changed + 1] = key
   end
 end
+
 -- Nearly always none of them is there: one command says so for many.
-for first = 1, #absent, 1000 do
-  local last = math.min(first + 999, #absent)
-  if redis.call('EXISTS', unpack(absent, first, last)) > 0 then
-    for place = first, last do
-      if redis.call('EXISTS', absent[place]) == 1 then
-        changed[#changed + 1] = absent[place]
+local absent = read()
+for first = place + 1, place + absent, 1000 do
+  local last = math.min(first + 999, place + absent)
+  if redis.call('EXISTS', unpack(ARGV, first, last)) > 0 then
+    for each = first, last do
+      if redis.call('EXISTS', ARGV[each]) == 1 then
+        changed[#changed + 1] = ARGV[each]
       end
     end
   end
 end
+place = place + absent
+
 -- The documented keys are those of all programs: one of another type must not make this script fail in the middle.
 local function value_of(...)
   local value = redis.pcall(...)
@@ -63,10 +84,11 @@ local function answer_of(words)
   return (value_of('ZSCORE', words[2], words[3]) or '') .. ' ' .. (message and redis.sha1hex(message) or '')
 end
 
-for _, condition in ipairs(conditions) do
-  local answer = answer_of(condition[2])
-  if (answer and tostring(answer) or '') ~= condition[1] then
-    changed[#changed + 1] = condition[2][2]
+for _ = 1, read() do
+  local expected, words = read(), read_words()
+  local answer = answer_of(words)
+  if (answer and tostring(answer) or '') ~= expected then
+    changed[#changed + 1] = words[2]
   end
 end
 if #changed > 1 then
@@ -75,29 +97,36 @@ end
 
 local commit = redis.call('INCR', KEYS[1])
 local version = string.format('%016x', commit)
-for _, document in ipairs(documents) do
-  if document[2] == '' then
-    redis.call('DEL', document[1])
+for _ = 1, read() do
+  local key, text = ARGV[place + 1], ARGV[place + 2]
+  place = place + 2
+  if text == '' then
+    redis.call('DEL', key)
   else
-    redis.call('SET', document[1], version .. document[2])
+    redis.call('SET', key, version .. text)
   end
 end
 
-for _, tail in ipairs(tails) do
-  redis.call('SETRANGE', tail[1], 0, version)
-  redis.call('SETRANGE', tail[1], tail[2][1], tail[2][2])
+for _ = 1, read() do
+  local key = ARGV[place + 1]
+  redis.call('SETRANGE', key, 0, version)
+  redis.call('SETRANGE', key, ARGV[place + 2], ARGV[place + 3])
+  place = place + 3
 end
 
+local events = tonumber(read())
 local event = 0
-if #events > 0 then
-  event = redis.call('INCRBY', KEYS[2], #events) - #events
-  local owner, names = events[1][1], {}
-  for n, each in ipairs(events) do
+if events > 0 then
+  event = redis.call('INCRBY', KEYS[2], events) - events
+  local owner, names = ARGV[place + 1], {}
+  for n = 1, events do
     local name = string.format('%.0f', event + n)
-    redis.call('XADD', KEYS[3], name .. '-0', 'o', each[1], 'e', each[2])
-    if each[1] ~= owner or #names == 1000 then
+    local its_owner = ARGV[place + 1]
+    redis.call('XADD', KEYS[3], name .. '-0', 'o', its_owner, 'e', ARGV[place + 2])
+    place = place + 2
+    if its_owner ~= owner or #names == 1000 then
       redis.call('ZADD', KEYS[4] .. owner, unpack(names))
-      owner, names = each[1], {}
+      owner, names = its_owner, {}
     end
     names[#names + 1], names[#names + 2] = name, name
   end
@@ -169,12 +198,14 @@ function own.PLAN(words)
   end
 end
 
-for _, words in ipairs(commands) do
-  local special = own[words[1]]
+for _ = 1, read() do
+  local special = own[ARGV[place + 2]]
   if special then
-    special(words)
+    special(read_words())
   else
-    redis.call(unpack(words))
+    local first = place + 2
+    place = place + 1 + ARGV[place + 1]
+    redis.call(unpack(ARGV, first, place))
   end
 end
 
@@ -189,7 +220,8 @@ local function upcoming(words)
 end
 
 local answers = {commit, event + 1}
-for _, words in ipairs(questions) do
+while place < #ARGV do
+  local words = read_words()
   answers[#answers + 1] = words[1] == 'UPCOMING' and upcoming(words) or redis.call(unpack(words))
 end
 return answers

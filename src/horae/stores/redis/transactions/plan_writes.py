@@ -244,7 +244,11 @@ _NOTHING: Final = _ReadPlan(None, None, "", "", FoundPlan(None, None), ())
 
 def is_plan_task(document: TaskDocument | None) -> bool:
     """Whether the task may be a plan, by its natural key."""
-    return document is not None and document.task.key is not None and KEY_PREFIX in document.task.key
+    return document is not None and is_plan_key(document.task.key)
+
+
+def is_plan_key(key: str | None) -> bool:
+    return key is not None and KEY_PREFIX in key
 
 
 def _decode_row(row: Sequence[Any]) -> _ReadPlan:

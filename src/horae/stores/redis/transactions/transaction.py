@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from ...codec.json_codecs import encode
 from ..layout.keys import Keys
 
 VERSION_LENGTH: Final = 16
@@ -110,6 +109,10 @@ class Transaction:
         """Whether this is the key of a document, not of an index."""
         return key.startswith(self.keys.document_prefixes)
 
+    def text_of(self, key: str) -> str | None:
+        """Return the text of a document that was read; None if it is absent."""
+        return self._texts[key]
+
     def version_of(self, key: str) -> str:
         """Return the version of a document that was read; an empty text: it is absent."""
         return self._versions[key]
@@ -159,24 +162,35 @@ class Transaction:
         if self.is_empty and not self._questions and self._reads <= 1:
             # One read is consistent.
             return Committed()
-        # One text: the driver takes much longer for thousands of words.
-        parts = (
-            self._versions,
-            self._conditions,
-            self._put,
-            self._tails,
-            self._events,
-            self._commands,
-            self._questions,
-        )
-        values = [encode([list(part.items()) if isinstance(part, dict) else part for part in parts])]
         keys = self.keys
         names = (keys.commits, keys.last_event, keys.events, keys.owner_events(""), keys.reserved, keys.tag)
-        first, *rest = await self.client.run_script("commit", names, values)
+        first, *rest = await self.client.run_script("commit", names, self._words())
         if not first:
             self.changed = tuple(rest)
             return None
         return Committed(int(first), int(rest[0]), tuple(rest[1:]))
+
+    def _words(self) -> list[Word]:
+        """Return what the script reads, list after list."""
+        guards: list[Word] = [word for pair in self._versions.items() if pair[1] for word in pair]
+        absent = [key for key, version in self._versions.items() if not version]
+        words: list[Word] = [len(guards) // 2, *guards, len(absent), *absent, len(self._conditions)]
+        for expected, condition in self._conditions:
+            words += (expected, len(condition), *condition)
+        words.append(len(self._put))
+        for put in self._put.items():
+            words += put
+        words.append(len(self._tails))
+        for key, (place, text) in self._tails.items():
+            words += (key, place, text)
+        words.append(len(self._events))
+        for event in self._events:
+            words += event
+        words.append(len(self._commands))
+        for command in (*self._commands, *self._questions):
+            words.append(len(command))
+            words += command
+        return words
 
     async def is_current(self) -> bool:
         """Return whether all documents still are as they were read."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from ....errors import StoreError
 from ....lifecycle.chain import OccurrenceEnd, ended_occurrences
-from ....model.change import NOTHING, TAGS, Change, Facts, OrdinaryStart, OrdinarySuccess, Success
+from ....model.change import NOTHING, TAGS, Change, Facts, OrdinaryStart, OrdinarySuccess, Start, Success
 from ....model.entry import CLAIMABLE, Entry, EntryState
 from ....model.gate import GATE_STATE_KIND
 from ....model.lanes.route import is_queue, is_route, place_entries
@@ -31,6 +31,7 @@ from ..claims.lanes import Lanes
 from ..layout.counters import add_counts
 from ..layout.document_cache import DocumentCache
 from ..layout.documents import (
+    StoredTask,
     TaskDocument,
     decode_task_document,
     encode_event_text,
@@ -45,7 +46,8 @@ from ..layout.lane_documents import NO_LIMITS, OwnerLimits, decode_limits
 from .chains import ChainRows, RedisChainAccess
 from .deletion import delete_history
 from .message_access import RedisMessageAccess
-from .plan_writes import KnownPlan, PlanWrites, is_plan_task
+from .ordinary import OrdinaryWrites
+from .plan_writes import KnownPlan, PlanWrites, is_plan_key, is_plan_task
 from .record_writes import put_record, read_record, write_attached_records
 from .transaction import Committed, Transaction
 
@@ -93,6 +95,7 @@ class UnitOfWork:
         """Changes of tasks that run after those of this transaction."""
         self.chain_rows: Final = ChainRows(transaction)
         self.plans: Final = PlanWrites(transaction, now)
+        self._ordinary: Final = OrdinaryWrites(transaction)
         self._counters = CounterDeltas()
         self._ends: list[OccurrenceEnd] = []
         self._relinks: list[Relink] = []
@@ -106,7 +109,7 @@ class UnitOfWork:
         keys, transaction = self.transaction.keys, self.transaction
         missing: list[str] = []
         for task_id in dict.fromkeys(task_ids):
-            if task_id in self.tasks:
+            if task_id in self.tasks or self._load_started(task_id):
                 continue
             cached = None if cache is None else cache.get(task_id)
             if cached is None:
@@ -124,8 +127,17 @@ class UnitOfWork:
         """Take a task whose document was read already."""
         self.tasks[document.task.id] = KnownTask(document, state_at)
 
-    async def load_lanes(self, further: Iterable[str] = ()) -> None:
-        """Load the lanes of all loaded tasks, of their runs and of their entries."""
+    def _load_started(self, task_id: str) -> bool:
+        """Load a task with an ordinary start in this transaction; return whether it is one."""
+        started = self._ordinary.take_start(task_id)
+        if started is None:
+            return False
+        known = self.tasks[task_id] = KnownTask(started.stored.document, started.stored.state_at)
+        known.after = started.after
+        return True
+
+    async def load_lanes(self, further: Iterable[str] = (), tasks: Iterable[Task] = ()) -> None:
+        """Load the lanes of all loaded tasks, of their runs and of their entries, and further ones; and those of other tasks."""
         documents = [known.after for known in self.tasks.values() if known.after is not None]
         lanes = set(further)
         for document in documents:
@@ -134,7 +146,7 @@ class UnitOfWork:
             for entry in document.entries:
                 if entry.lane is not None and not is_route(entry.lane):
                     lanes.add(entry.lane)
-        await self.lanes.load([document.task for document in documents], lanes)
+        await self.lanes.load([*(document.task for document in documents), *tasks], lanes)
 
     def facts(self, task_id: str, *, with_lanes: bool = True) -> Facts | None:
         document = self.tasks[task_id].after
@@ -190,8 +202,30 @@ class UnitOfWork:
         self._collect_relink(None, change)
         self.write(task.id, self.deduplicate(task.id, change))
 
+    def add_start(self, stored: StoredTask, member: str, start: Start) -> bool:
+        """Add the start of the only entry of a task, which is not loaded. Return False, without adding it, if the ledger has
+        the run already."""
+        run = start.run
+        if run.id in self._new_run_ids or self.transaction.is_known(self.transaction.keys.run(run.id)):
+            return False
+        self._new_run_ids.add(run.id)
+        self._ordinary.add_start(stored, member, start)
+        return True
+
+    def add_success(self, run: Run, success: Success) -> bool:
+        """Add the success of the only live run of a loaded task. Return False, without adding it, where the indexes are those
+        of other changes."""
+        known = self.tasks[run.task_id]
+        document = known.after
+        if document is None or document.status.failures or known.ended or self.may_be_plan(document.task):
+            return False
+        self._ordinary.add_success(known, document, run, success)
+        self._counters.count_success(run, success)
+        return True
+
     async def apply(self, task_id: str, change: Change) -> None:
         """Apply a change; the end of the transaction follows the occurrences that it ends to the successors."""
+        self._ordinary.end_success(task_id)
         if change.__class__ in _ORDINARY and self._apply_ordinary(self.tasks[task_id], change):
             return
         if change == NOTHING:
@@ -271,6 +305,10 @@ class UnitOfWork:
             for task_id, change in await self.plans.follow(self._known_plans(is_changed=False)):
                 await self.apply(task_id, change)
 
+    def may_be_plan(self, task: Task) -> bool:
+        """Whether a task may be a plan that is written in the documented layout."""
+        return self.transaction.keys.has_plan_layout and is_plan_key(task.key)
+
     def _known_plans(self, *, is_changed: bool) -> list[KnownPlan]:
         """Return the tasks that may be plans: all of them, or those that this transaction has changed."""
         return [
@@ -287,6 +325,7 @@ class UnitOfWork:
 
     def write(self, task_id: str, change: Change) -> None:
         """Write a change as it is, without its consequences for linked tasks."""
+        self._ordinary.end_success(task_id)
         known = self.tasks[task_id]
         document = known.after
         if document is None:
@@ -398,7 +437,7 @@ class UnitOfWork:
 
     def unpark(self, task_id: str, slot: str) -> None:
         """Make a parked entry of a loaded task claimable; it keeps its lane."""
-        self._unpark(self.tasks[task_id], lambda entry: entry.slot == slot, keeps_lane=True)
+        self._unpark(task_id, lambda entry: entry.slot == slot, keeps_lane=True)
 
     def unpark_from_route(self, task_id: str, slot: str, routes: frozenset[str]) -> int:
         """Make an entry claimable that is parked at one of these routes; return how many it were."""
@@ -406,9 +445,11 @@ class UnitOfWork:
         def is_wanted(entry: Entry) -> bool:
             return entry.slot == slot and entry.state is EntryState.PARKED and entry.lane in routes
 
-        return self._unpark(self.tasks[task_id], is_wanted, keeps_lane=False)
+        return self._unpark(task_id, is_wanted, keeps_lane=False)
 
-    def _unpark(self, known: KnownTask, is_wanted: Callable[[Entry], bool], *, keeps_lane: bool) -> int:
+    def _unpark(self, task_id: str, is_wanted: Callable[[Entry], bool], *, keeps_lane: bool) -> int:
+        self._ordinary.end_success(task_id)
+        known = self.tasks[task_id]
         document = known.after
         if document is None:
             return 0
@@ -477,7 +518,7 @@ class UnitOfWork:
         keys, transaction = self.transaction.keys, self.transaction
         changes = IndexChanges(keys)
         for task_id, known in self.tasks.items():
-            if known.before is known.after and not known.ended:
+            if (known.before is known.after and not known.ended) or self._ordinary.has_success(task_id):
                 continue
             changes.replace_task(known.before, known.after, known.ended)
             for run in known.ended.values():
@@ -485,6 +526,7 @@ class UnitOfWork:
                 transaction.put(keys.run(run.id), encode_run_document(run))
             if known.before is not known.after:
                 self._write_document(keys.task(task_id), known)
+        self._ordinary.write(changes)
         changes.write(transaction)
 
     def _write_document(self, key: str, known: KnownTask) -> None:
@@ -503,6 +545,7 @@ class UnitOfWork:
         """Cache the written tasks; call it after the commit."""
         if not committed.number:
             return
+        self._ordinary.update_cache(cache, committed.version)
         for task_id, known in self.tasks.items():
             if known.after is None:
                 cache.discard((task_id,))

@@ -21,6 +21,7 @@ from ...claim_rules import check_entry_moved, earliest_due, order_queued
 from ...codec.columns import entry_key, entry_lane, entry_owner, entry_task, entry_task_version
 from ...codec.json_codecs import decode
 from ...codec.rows import Row, decode_entry, new_tuple
+from ...start_classes import StartClasses
 from ...task_cache import CachedTask, TaskCache
 from ..connection import DuplicateRunError, Statements, Transactions
 from ..dialect import Dialect
@@ -28,7 +29,6 @@ from ..load_facts import LaneState, LoadedFacts
 from ..unit_of_work import UnitOfWork
 from .claim_order import ClaimOrder
 from .lane_rates import wake_lanes
-from .start_classes import StartClasses
 
 _CLOCK_CHECK_INTERVAL: Final = 16
 _MAX_RESTRICTED: Final = 64

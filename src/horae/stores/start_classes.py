@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ....lifecycle.batch import ClaimDecision
-from ....lifecycle.fast_path import StartClass
-from ....model.change import Start
-from ....model.policy import Policies
-from ....model.task import Target, Task
-from ...codec.columns import entry_instants, entry_shared_columns
-from ...codec.json_codecs import instant_of
-from ...codec.rows import Row, decode_entry
-from ...task_cache import CachedTask
+from ..lifecycle.batch import ClaimDecision
+from ..lifecycle.fast_path import StartClass
+from ..model.change import Start
+from ..model.policy import Policies
+from ..model.task import Target, Task
+from .codec.columns import entry_instants, entry_shared_columns
+from .codec.json_codecs import instant_of
+from .codec.rows import Row, decode_entry
+from .task_cache import CachedTask
 
 _Key: TypeAlias = tuple[Row, str, int, int]
 """All columns of an entry but its task and instants; owner of its task, and the identities of target and policies."""

@@ -34,6 +34,7 @@ async def add(server: CompatServer, **fields: Any) -> Any:
 
 
 async def test_form_adds_a_plan_with_all_sixteen_fields() -> None:
+    """「消息体(见数据格式)」: the sixteen fields of `plan_message`, under its names."""
     async with serve_compat() as server:
         plan = await add(server)
         expected = {

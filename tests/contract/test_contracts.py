@@ -9,9 +9,16 @@ from importlib import import_module
 from pathlib import Path
 
 import horae.testing.contracts
-from horae.testing.contracts import Contract, JournalContract, RecordsContract, SharedTransactionContract, StoreContract
+from horae.testing.contracts import (
+    Contract,
+    JournalContract,
+    KilledClaimContract,
+    RecordsContract,
+    SharedTransactionContract,
+    StoreContract,
+)
 
-WHOLE = (StoreContract, RecordsContract, JournalContract, SharedTransactionContract)
+WHOLE = (StoreContract, RecordsContract, JournalContract, KilledClaimContract, SharedTransactionContract)
 
 
 def chapters() -> Iterator[type[Contract]]:

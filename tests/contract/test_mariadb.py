@@ -10,7 +10,7 @@ import pytest
 from horae.ports.full_store import FullStore
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.connection import DIALECT
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import JournalContract, KilledClaimContract, RecordsContract, StoreContract
 from tests.contract.mariadb_databases import DatabasePool, opened
 from tests.servers.mariadb import MariaDBServer
 
@@ -20,7 +20,7 @@ def pool(mariadb_server: MariaDBServer) -> DatabasePool:
     return DatabasePool(mariadb_server)
 
 
-class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
+class TestMySQLStore(StoreContract, RecordsContract, JournalContract, KilledClaimContract):
     slice_size = DIALECT.max_claim_slice
     _pool: DatabasePool
 
@@ -38,3 +38,7 @@ class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
         assert isinstance(store, MySQLStore)
         async with opened(store.url) as second:
             yield second
+
+    def address_of(self, store: FullStore) -> str:
+        assert isinstance(store, MySQLStore)
+        return store.url

@@ -10,7 +10,7 @@ import pytest
 from horae.ports.full_store import FullStore
 from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.connection import DIALECT
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import JournalContract, KilledClaimContract, RecordsContract, StoreContract
 from tests.contract.postgres_databases import DatabasePool, opened
 from tests.servers.postgres import PostgresServer
 
@@ -20,7 +20,7 @@ def pool(postgres_server: PostgresServer) -> DatabasePool:
     return DatabasePool(postgres_server)
 
 
-class TestPostgresStore(StoreContract, RecordsContract, JournalContract):
+class TestPostgresStore(StoreContract, RecordsContract, JournalContract, KilledClaimContract):
     slice_size = DIALECT.max_claim_slice
     _pool: DatabasePool
 
@@ -38,3 +38,7 @@ class TestPostgresStore(StoreContract, RecordsContract, JournalContract):
         assert isinstance(store, PostgresStore)
         async with opened(store.url) as second:
             yield second
+
+    def address_of(self, store: FullStore) -> str:
+        assert isinstance(store, PostgresStore)
+        return store.url

@@ -9,11 +9,11 @@ import pytest
 
 from horae.ports.full_store import FullStore
 from horae.stores.redis.store import RedisStore
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import JournalContract, KilledClaimContract, RecordsContract, StoreContract
 from tests.servers.redis import RedisServer
 
 
-class TestRedisStore(StoreContract, RecordsContract, JournalContract):
+class TestRedisStore(StoreContract, RecordsContract, JournalContract, KilledClaimContract):
     _server: RedisServer
 
     @pytest.fixture(autouse=True)
@@ -31,6 +31,10 @@ class TestRedisStore(StoreContract, RecordsContract, JournalContract):
         assert isinstance(store, RedisStore)
         async with _opened(store.url) as second:
             yield second
+
+    def address_of(self, store: FullStore) -> str:
+        assert isinstance(store, RedisStore)
+        return store.url
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from horae.ports.full_store import FullStore
 from horae.stores.redis.store import RedisStore
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import JournalContract, KilledClaimContract, RecordsContract, StoreContract
 from tests.servers.redis_cluster import RedisCluster
 
 
@@ -19,7 +19,7 @@ def redis_cluster() -> Iterator[RedisCluster]:
         yield made
 
 
-class TestRedisClusterStore(StoreContract, RecordsContract, JournalContract):
+class TestRedisClusterStore(StoreContract, RecordsContract, JournalContract, KilledClaimContract):
     _cluster: RedisCluster
 
     @pytest.fixture(autouse=True)
@@ -36,6 +36,10 @@ class TestRedisClusterStore(StoreContract, RecordsContract, JournalContract):
         assert isinstance(store, RedisStore)
         async with _opened(store.url) as second:
             yield second
+
+    def address_of(self, store: FullStore) -> str:
+        assert isinstance(store, RedisStore)
+        return store.url
 
 
 def test_slots_of_all_servers_were_used(redis_cluster: RedisCluster) -> None:

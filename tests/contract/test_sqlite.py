@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 from horae.ports.full_store import FullStore
 from horae.stores.sqlite import SQLiteStore
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import JournalContract, KilledClaimContract, RecordsContract, StoreContract
 
 
-class TestSQLiteStore(StoreContract, RecordsContract, JournalContract):
+class TestSQLiteStore(StoreContract, RecordsContract, JournalContract, KilledClaimContract):
     @asynccontextmanager
     async def make(self) -> AsyncIterator[FullStore]:
         with TemporaryDirectory() as folder:
@@ -24,6 +24,10 @@ class TestSQLiteStore(StoreContract, RecordsContract, JournalContract):
         assert isinstance(store, SQLiteStore)
         async with opened(Path(store.path)) as second:
             yield second
+
+    def address_of(self, store: FullStore) -> str:
+        assert isinstance(store, SQLiteStore)
+        return f"sqlite:///{store.path}"
 
 
 @asynccontextmanager

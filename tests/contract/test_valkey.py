@@ -12,7 +12,7 @@ from horae.ports.full_store import FullStore
 from horae.stores.redis.connections.status import read_status
 from horae.stores.redis.store import RedisStore
 from horae.stores.sql.reads.status import PossibleLoss
-from horae.testing.contracts import JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import JournalContract, KilledClaimContract, RecordsContract, StoreContract
 from tests.servers.valkey import ValkeyServer
 
 
@@ -22,7 +22,7 @@ def valkey_server() -> Iterator[ValkeyServer]:
         yield made
 
 
-class TestValkeyStore(StoreContract, RecordsContract, JournalContract):
+class TestValkeyStore(StoreContract, RecordsContract, JournalContract, KilledClaimContract):
     _server: ValkeyServer
 
     @pytest.fixture(autouse=True)
@@ -39,6 +39,10 @@ class TestValkeyStore(StoreContract, RecordsContract, JournalContract):
         assert isinstance(store, RedisStore)
         async with _opened(store.url) as second:
             yield second
+
+    def address_of(self, store: FullStore) -> str:
+        assert isinstance(store, RedisStore)
+        return store.url
 
 
 async def test_status_names_valkey(valkey_server: ValkeyServer) -> None:

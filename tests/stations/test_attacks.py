@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 from pathlib import Path
@@ -14,14 +15,24 @@ from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.plans.codes import CommandByte, FrameType, Status
 from horae.model.reason import Reason
 from horae.model.stations.ballot import BALLOT_KIND, ballot_from
+from horae.model.stations.presence import PRESENCE_KIND
 from horae.model.stations.station import Cause
+from horae.ports.transfer import Part
 from horae.runtime.observability import make_observer
 from horae.service.plans.results import PlanResult
-from horae.stations.frames import Malformed, Message, decode_message, encode_json, encode_message
+from horae.stations.frames import (
+    MAX_FRAME_BYTES,
+    Malformed,
+    Message,
+    decode_message,
+    encode_json,
+    encode_message,
+)
 from horae.stations.hub import Sent
 from horae.stations.keys import KeyPair, make_key_pair
 from horae.stations.link import ServerAddress, connect_socket
 from horae.stations.loop_socket import LoopSocket
+from horae.testing.contracts.stores.writes.transfer import read_all_parts
 
 from ..sizes import sized
 from .setup import PATIENCE, StationNode, open_node
@@ -90,6 +101,31 @@ def answer_to(call: Message, **changes: bytes) -> Frames:
     return [(FrameType[name], data) for name, data in frames.items()]
 
 
+async def contents(node: StationNode) -> Any:
+    """Everything that is stored, without the load of workers, which is stored again and again."""
+    parts = await read_all_parts(node.store)
+    parts[Part.RECORDS] = [each for each in parts[Part.RECORDS] if getattr(each, "kind", "") != PRESENCE_KIND]
+    return parts
+
+
+def mutate(source: random.Random, parts: list[bytes]) -> list[bytes]:
+    """Return a message with one to three changes: a bit, a cut, a part that is twice there, gone or in another place."""
+    changed = [bytearray(part) for part in parts]
+    for _ in range(source.randint(1, 3)):
+        place = source.randrange(len(changed))
+        part = changed[place]
+        match source.randrange(5):
+            case 0 | 1 if part:
+                part[source.randrange(len(part))] ^= 1 << source.randrange(8)
+            case 2:
+                del part[source.randint(0, len(part)) :]
+            case 3 if len(changed) > 1:
+                changed.insert(source.randrange(len(changed)), changed.pop(place))
+            case _:
+                changed.insert(place, bytearray(part))
+    return [bytes(part) for part in changed]
+
+
 def start(node: StationNode, spec: str = PACK, **options: Any) -> asyncio.Task[Outcome]:
     return asyncio.create_task(node.target.execute(node.invocation(spec, **options)))
 
@@ -97,12 +133,14 @@ def start(node: StationNode, spec: str = PACK, **options: Any) -> asyncio.Task[O
 async def test_wrong_key_is_refused_counted_and_stores_nothing(tmp_path: Path) -> None:
     async with open_node(tmp_path) as node:
         await node.allow("orders")
+        before = await contents(node)
         stranger = RawWorker(node, make_key_pair())
         stranger.send(CommandByte.HEART_JOIN, [(FrameType.STATION_ID, b"orders"), (FrameType.LOCAL_ID, b"eve")])
         await node.until(lambda: node.hub.refused[Cause.WRONG_KEY] >= 1)
         assert stranger.received.empty()
         assert list(node.hub.workers) == []
-        assert (await node.store.records("station.presence")).items == ()
+        assert (await node.store.records(PRESENCE_KIND)).items == ()
+        assert await contents(node) == before
         stranger.close()
 
 
@@ -140,11 +178,12 @@ async def test_key_joins_under_its_own_station_and_worker_only(tmp_path: Path) -
 
 
 async def test_forged_replayed_and_foreign_answers_are_refused(tmp_path: Path) -> None:
-    """An answer for another plan, another worker's call, an invented call, and one that was answered already."""
+    """「根据请求者名称还原任务标识」: an answer for another plan, another worker's call, an invented call, and one that was answered already."""
     async with open_node(tmp_path) as node:
         await node.allow("orders")
         honest, thief = RawWorker(node, node.keys("orders")), RawWorker(node, node.keys("orders"))
         await honest.join("orders", "honest")
+        before = await contents(node)
         run = start(node)
         call = await honest.next()
         await thief.join("orders", "thief", apis=["other"])
@@ -166,15 +205,17 @@ async def test_forged_replayed_and_foreign_answers_are_refused(tmp_path: Path) -
         assert (await honest.refusal())[0] == Status.NOT_FOUND
         causes = (Cause.FOREIGN_CALL, Cause.FORGED_CALLER, Cause.UNKNOWN_CALL, Cause.ENDED_CALL, Cause.NOT_JOINED)
         assert node.hub.refused == dict.fromkeys(causes, 1)
+        assert await contents(node) == before
         honest.close()
         thief.close()
 
 
 async def test_frames_captured_from_another_connection_and_sent_again_have_no_effect(tmp_path: Path) -> None:
-    """The very bytes of a worker's join, confirmation and result, from a connection with another key, before and after."""
+    """「如任务无法取出,将不再做任何处理」: the very bytes of a worker's join, confirmation and result, from a connection with another key, before and after."""
     async with open_node(tmp_path) as node:
         await node.allow("orders")
         await node.allow("others")
+        before = await contents(node)
         honest, thief = RawWorker(node, node.keys("orders")), RawWorker(node, node.keys("others"))
         await honest.join("orders", "honest")
         run = start(node)
@@ -192,6 +233,7 @@ async def test_frames_captured_from_another_connection_and_sent_again_have_no_ef
             thief.send_parts(parts)
             assert (await thief.refusal())[0] == Status.NOT_FOUND
         assert node.hub.refused == {Cause.NOT_ALLOWED: 1, Cause.NOT_JOINED: 4}
+        assert await contents(node) == before
         assert [each.name for each in node.hub.workers] == ["honest"]
         honest.close()
         thief.close()
@@ -257,18 +299,36 @@ async def test_voter_who_votes_twice_is_refused(tmp_path: Path) -> None:
         bob.close()
 
 
+async def test_vote_of_bytes_or_several_frames_is_kept_as_it_came(tmp_path: Path) -> None:
+    async with open_node(tmp_path) as node:
+        await node.allow("board", "vote", "ann")
+        ann = RawWorker(node, node.keys("ann"))
+        await ann.join("board", "ann")
+        run = start(node, '{"station":"board","command":"decide"}')
+        frames = [each for each in answer_to(await ann.next()) if each[0] is not FrameType.CONTENT_JSON]
+        ann.send(Status.OK, [*frames, (FrameType.CONTENT_BINARY, b"\0\1"), (FrameType.CONTENT_TEXT, b"and")])
+        outcome = await run
+        assert isinstance(outcome, Succeeded)
+        vote = {"status": 1, "content": "AAE=", "frames": [["B", "AAE="], ["T", "and"]]}
+        assert json.loads(outcome.result or "") == {"ann": vote}
+        ann.close()
+
+
 async def test_malformed_and_unknown_messages_are_answered_and_have_no_effect(tmp_path: Path) -> None:
     """Fuzz over the real socket; the worker beside it goes on, and the sender stays connected."""
     async with open_node(tmp_path, liveness=60.0) as node:
         await node.allow("orders")
         attacker, worker = RawWorker(node, node.keys("orders")), RawWorker(node, node.keys("orders"))
         await worker.join("orders", "one")
+        before = await contents(node)
         source = random.Random(5)
-        for _ in range(sized(300, soak=100_000)):
+        sent = 0
+        while sent < sized(300, soak=100_000):
             parts = [source.randbytes(source.randint(0, 6)) for _ in range(source.randint(1, 5))]
             if isinstance(decode_message(parts), Malformed):
                 attacker.send_parts(parts)
                 assert (await attacker.next()).code == Status.FRAME_INVALID
+                sent += 1
         attacker.send(CommandByte.RESTART)
         assert (await attacker.refusal())[0] == Status.NOT_SUPPORTED
         attacker.send(CommandByte.PLAN, [(FrameType.REQUEST_ID, b"r")])
@@ -277,22 +337,65 @@ async def test_malformed_and_unknown_messages_are_answered_and_have_no_effect(tm
         run = start(node)
         worker.send(Status.OK, answer_to(await worker.next()))
         assert await run == Succeeded('"done"')
-        assert node.hub.refused[Cause.MALFORMED] > 200
+        assert node.hub.refused[Cause.MALFORMED] == sent
+        assert await contents(node) == before
         attacker.close()
         worker.close()
 
 
-async def test_oversized_frame_ends_the_connection_only(tmp_path: Path) -> None:
+async def test_changed_copies_of_real_messages_neither_end_a_call_nor_store_anything(tmp_path: Path) -> None:
+    """A worker of another station sends the join and the answers of an honest one, each with chance changes."""
+    async with open_node(tmp_path, liveness=600.0, heartbeat=60.0, answer_timeout=600.0) as node:
+        await node.allow("orders")
+        await node.allow("others")
+        before = await contents(node)
+        honest, thief = RawWorker(node, node.keys("orders")), RawWorker(node, node.keys("others"))
+        await honest.join("orders", "honest")
+        await thief.join("others", "thief")
+        run = start(node)
+        call = await honest.next()
+        join = [(FrameType.STATION_ID, b"orders"), (FrameType.LOCAL_ID, b"honest")]
+        captured = [encode_message(CommandByte.HEART_JOIN, join)]
+        captured += [encode_message(code, answer_to(call)) for code in (Status.RUNNING, Status.OK, Status.ERROR)]
+        source = random.Random(6)
+        for number in range(1, sized(500, soak=100_000) + 1):
+            thief.send_parts(mutate(source, source.choice(captured)))
+            if number % 100 == 0:
+                # All that was sent before is read when this one is answered.
+                probe = f"probe {number}"
+                thief.send(CommandByte.PLAN, [(FrameType.REQUEST_ID, probe.encode())])
+                while (await thief.next()).text(FrameType.REQUEST_ID) != probe:
+                    pass
+        assert not run.done()
+        assert [each.name for each in node.hub.workers if each.station.name == "orders"] == ["honest"]
+        assert await contents(node) == before
+        assert node.hub.refused[Cause.MALFORMED] > 100
+        assert node.hub.refused[Cause.FOREIGN_CALL] + node.hub.refused[Cause.NOT_JOINED] > 20
+        honest.send(Status.OK, answer_to(call))
+        assert await run == Succeeded('"done"')
+        honest.close()
+        thief.close()
+
+
+async def test_oversized_frames_are_refused_and_a_huge_one_ends_its_connection_only(tmp_path: Path) -> None:
     async with open_node(tmp_path) as node:
         await node.allow("orders")
         attacker, worker = RawWorker(node, node.keys("orders")), RawWorker(node, node.keys("orders"))
         await worker.join("orders", "one")
         await attacker.join("orders", "two", apis=["other"])
-        attacker.send_parts([bytes([1, 1, FrameType.CONTENT_BINARY]), b"x" * 2_000_000])
+        before = await contents(node)
+        description = bytes([1, 1, FrameType.CONTENT_BINARY])
+        attacker.send_parts([description, b"x" * (MAX_FRAME_BYTES + 1)])
+        assert (await attacker.next()).code == Status.FRAME_INVALID
+        attacker.send_parts([bytes([2, 1, *[FrameType.CONTENT_BINARY] * 2]), *[b"x" * MAX_FRAME_BYTES] * 2])
+        assert (await attacker.next()).code == Status.FRAME_INVALID
+        assert node.hub.refused == {Cause.MALFORMED: 2}
+        attacker.send_parts([description, b"x" * 2_000_000])
         await node.until(lambda: [each.name for each in node.hub.workers] == ["one"])
         run = start(node)
         worker.send(Status.OK, answer_to(await worker.next()))
         assert await run == Succeeded('"done"')
+        assert await contents(node) == before
         attacker.close()
         worker.close()
 

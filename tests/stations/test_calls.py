@@ -104,7 +104,7 @@ async def test_station_that_does_not_exist_is_final_and_one_without_worker_is_re
 
 
 async def test_vote_keeps_the_answers_of_an_attempt_and_calls_only_the_others_again(tmp_path: Path) -> None:
-    """All participants are registered up front, with a result for each; re-push only to those without an answer."""
+    """「任务参与者与执行结果」: all participants are registered up front, with a result for each; re-push only to those without an answer."""
     async with open_node(tmp_path, worker_wait=0.05) as node:
         spec = '{"station":"board","command":"decide"}'
         asked: list[str] = []
@@ -136,7 +136,7 @@ async def test_vote_keeps_the_answers_of_an_attempt_and_calls_only_the_others_ag
 
 
 async def test_pub_is_ok_at_once_and_reaches_every_worker(tmp_path: Path) -> None:
-    """Pub stations: ok at once."""
+    """「Pub: 必须完整」: a complete message is delivered to every worker, and is ok at once."""
     async with open_node(tmp_path) as node:
         await node.allow("news", "pub")
         heard: asyncio.Queue[tuple[str, str]] = asyncio.Queue()

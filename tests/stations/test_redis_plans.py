@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,46 @@ async def test_redis_cli_adds_moves_edits_and_removes_plans_of_a_running_node(
     counts = {int(name.rpartition(":")[2], 16): sum(each[0] == name for each in watered) for name, _ in watered}
     assert counts == {0xA: 3, 0xB: 1, 0xC: 1, 0xE: 1}
     assert {bed for name, bed in watered if name.endswith("c")} == {7}
+
+
+async def test_plans_are_exported_with_the_commands_of_the_page_and_imported(
+    tmp_path: Path, redis_server: RedisServer, redis_url: str
+) -> None:
+    """The lines for `redis-cli` under "Moving from Zero" run as they are printed, apart from the address."""
+    cli = RedisCli(redis_server, redis_url)
+    fields = {
+        "request_id": "r 1",
+        "station": "garden",
+        "caller": "ann",
+        "description": 'rosen, "rot"',
+        "real_repet": 4,
+        "plan_time": 4_102_444_800,
+    }
+    for number in (1, 2):
+        message = {
+            **fields,
+            "plan_id": number,
+            "plan_type": 2,
+            "plan_value": 20,
+            "plan_repet": -1,
+            "messages": ["water"],
+        }
+        cli("SET", f"plan:msg:garden:{number:x}", json.dumps(message))
+    page = (Path(__file__).parents[2] / "docs" / "plans.md").read_text(encoding="utf-8")
+    (block,) = (each for each in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "--scan" in each)
+    lines = re.sub(r"ZERO=\S+", f"ZERO={redis_url}", block)
+    shell = await asyncio.create_subprocess_exec("bash", "-euo", "pipefail", "-c", lines, cwd=tmp_path)
+    assert await asyncio.wait_for(shell.wait(), PATIENCE) == 0
+    async with Horae(f"sqlite:///{tmp_path}/horae.db", engine=False) as app:
+        exported = json.loads((tmp_path / "plans.json").read_text())
+        rows = await app.service.plans.import_plans(app.who, exported)
+        assert [each.refusal for each in rows] == [None, None]
+        assert sorted(each.name for each in rows) == [
+            "msg:garden:0000000000000001",
+            "msg:garden:0000000000000002",
+        ]
+        view = await app.service.plans.get(app.who, "1")
+    assert (view.plan.description, view.status.real_repet) == (fields["description"], 4)
 
 
 async def _play(cli: RedisCli, up: Up) -> None:

@@ -19,6 +19,7 @@ from horae import Horae
 from horae.model.run import RunState
 from horae.stations.keys import load_or_make_keys
 
+from ..servers.redis import RedisServer
 from .ports import free_address
 from .station_processes import CLOCK, WORKERS, StationProcesses, check_ledger
 
@@ -45,9 +46,9 @@ answer_timeout = 2.0
 class Node:
     """A folder with a store, and `horae` commands as processes there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, url: str | None = None) -> None:
         self.folder = folder
-        self.url = f"sqlite:///{folder}/horae.db"
+        self.url = url or f"sqlite:///{folder}/horae.db"
         self.listen = free_address()
         (folder / "horae.toml").write_text(SETTINGS)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("HORAE_")}
@@ -138,9 +139,12 @@ async def test_node_and_station_as_processes_execute_a_plan_and_a_task(tmp_path:
 
 @pytest.mark.long
 @pytest.mark.serial("its stations are silent for a part of a second when the machine is busy")
-async def test_plans_survive_kills_and_freezes_of_stations_and_of_the_node(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", ["sqlite", "redis"])
+async def test_plans_survive_kills_and_freezes_of_stations_and_of_the_node(
+    tmp_path: Path, store: str, request: pytest.FixtureRequest
+) -> None:
     """No plan lost, none executed twice without its retry being due; API and vote plans, the node is its own process."""
-    node = Node(tmp_path)
+    node = Node(tmp_path, request.getfixturevalue("redis_url") if store == "redis" else None)
     shop = StationProcesses(tmp_path, "shop", node.listen, node.key)
     board = StationProcesses(tmp_path, "board", node.listen, node.key)
     async with Horae(node.url, engine=False) as app:
@@ -188,3 +192,18 @@ async def test_plans_survive_kills_and_freezes_of_stations_and_of_the_node(tmp_p
     assert len(ended) == 40
     votes = {(line["key"], line["worker"]) for line in board.lines() if line["what"] == "end"}
     assert len(votes) == 8 * len(WORKERS)
+    if store == "redis":
+        check_layout(request.getfixturevalue("redis_server"), node.url)
+
+
+def check_layout(server: RedisServer, url: str) -> None:
+    """Redis alone shows the same: nothing is queued, each plan was executed twice, and each vote has all participants."""
+    database = int(url.rpartition("/")[2])
+    assert server.ask("ZCARD", "plan:time:set", database=database) == "0"
+    for number in range(24):
+        name = f"{'board' if number % 6 == 0 else 'shop'}:{number + 1:016x}"
+        message = json.loads(server.ask("GET", f"plan:msg:{name}", database=database))
+        assert (message["real_repet"], message["last_state"]) == (2, 1)
+        work = json.loads(server.ask("GET", f"plan:work:{name}", database=database))
+        expected = [["\x01\x01T", each, each] for each in WORKERS] if number % 6 == 0 else None
+        assert work == expected or (expected is None and work[0][0] == "\x01\x01T")

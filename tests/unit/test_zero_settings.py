@@ -23,12 +23,14 @@ from horae.settings import read_settings
     ],
 )
 def test_address_of_redis_is_the_store(address: str, database: str | None, url: str, tmp_path: Path) -> None:
+    """「redis_addr : Redis地址」; 「redis_defdb : Redis存储DB」."""
     environment = {"HORAE_REDIS_ADDR": address, **({} if database is None else {"HORAE_REDIS_DEFDB": database})}
     assert store_url(read_settings(environment), tmp_path) == url
     assert store_url(read_settings(environment | {"HORAE_STORE": "sqlite:///x.db"}), tmp_path) == "sqlite:///x.db"
 
 
 def test_names_are_accepted_in_the_file(tmp_path: Path) -> None:
+    """「对应配置」: the three names as they are."""
     file = tmp_path / "horae.toml"
     file.write_text('redis_addr = "localhost"\nredis_defdb = "5"\nplan_exec_timeout = "60"\n')
     settings = read_settings({}, (file,))
@@ -46,6 +48,7 @@ def test_bad_addresses_are_refused(address: str, database: str) -> None:
 
 @pytest.mark.parametrize(("text", "seconds"), [("300", 300), ("5m", 300), ("0.5s", 0.5)])
 def test_timeout(text: str, seconds: float) -> None:
+    """「plan_exec_timeout : 任务执行超时(秒)」."""
     assert plan_exec_timeout(read_settings({"PLAN_EXEC_TIMEOUT": text})) == timedelta(seconds=seconds)
     assert plan_exec_timeout(read_settings({})) == timedelta(seconds=300)
 

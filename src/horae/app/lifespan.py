@@ -43,7 +43,7 @@ from ..runtime.process_settings import (
 )
 from ..runtime.service_factory import gate_limit_of_run, make_service, open_targets, principal_of_run
 from ..runtime.store_status import check_server_features
-from ..runtime.stores import default_poll_interval
+from ..runtime.stores import default_poll_interval, has_shared_listener
 from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
 from ..service.accounts.refusals import refuse as refuse_account
@@ -331,6 +331,7 @@ class AppLifespan:
         await self._engine.start()
         self.on_engine_start()
         self._wakeup.listen(self._on_wakeup)
+        self._listeners.is_alone = self._is_alone
         if self._environment is None and self._kinds is not None:
             settings = self._kinds.settings
             wake = partial(self._on_write, None)
@@ -519,8 +520,14 @@ class AppLifespan:
         if self._companion is not None:
             self._companion.wake()
 
+    def _is_alone(self) -> bool:
+        """Whether no other node runs, and all other processes notify this one: their runs and writes are the only other events."""
+        is_notified = self.settings.precise and self._environment is None and has_shared_listener(self.url)
+        return is_notified and self._engine is not None and not self._engine.dispatcher.has_peers
+
     def _on_wakeup(self) -> None:
         """Callback: another process has written something."""
+        self._listeners.note_notification()
         if self._engine is not None:
             self._engine.notify()
         if self._companion is not None:

@@ -20,6 +20,10 @@ from ..store_retry import StoreRetry
 LOG: Final = logging.getLogger("horae")
 _POLL_SECONDS: Final = 10.0
 """Polls for events of other processes; a write in this process wakes the loop at once."""
+_LONE_POLL_SECONDS: Final = 60.0
+"""The same where no other node runs, and every other process notifies this one of its writes."""
+_NOTIFIED_SECONDS: Final = 1.0
+"""From the notification of another process to the next poll: one poll covers many of them."""
 _BATCH_SIZE: Final = 500
 _MAX_BACKOFF: Final = 1.0
 TRIGGERED: Final = "task.triggered"
@@ -62,6 +66,9 @@ class Listeners:
         self._clock = clock
         self._listeners: list[_Listener] = []
         self._wakeup = asyncio.Event()
+        self._notified: asyncio.TimerHandle | None = None
+        self.is_alone: Callable[[], bool] = lambda: False
+        """Whether every event of another process follows a notification."""
         self._closing = False
         self._loops: list[asyncio.Task[None]] = []
         self._handler_tasks: set[asyncio.Task[None]] = set()
@@ -92,6 +99,15 @@ class Listeners:
         """Wake the loops: events may have been written."""
         self._wakeup.set()
 
+    def note_notification(self) -> None:
+        """Poll soon: another process may have written events."""
+        if self._loops and self._notified is None:
+            self._notified = asyncio.get_running_loop().call_later(_NOTIFIED_SECONDS, self._wake_notified)
+
+    def _wake_notified(self) -> None:
+        self._notified = None
+        self._wakeup.set()
+
     def publish(self, topic: str, body: Mapping[str, Any]) -> int:
         """Start the matching handlers without waiting for them, and return how many listeners there are."""
         event = Event(
@@ -113,7 +129,7 @@ class Listeners:
         """Start one loop per cursor: at the end of the log, or for a `resume` name at its stored cursor."""
         if self._loops or not self._listeners:
             return
-        self._wakeup, self._closing = asyncio.Event(), False
+        self._wakeup, self._closing, self._notified = asyncio.Event(), False, None
         groups: dict[str | None, list[_Listener]] = {}
         for listener in self._listeners:
             groups.setdefault(listener.resume, []).append(listener)
@@ -175,7 +191,9 @@ class Listeners:
             await self._store().write_metadata(_CURSOR_PREFIX + resume, str(events[-1].number))
         return events[-1].number if events else number
 
-    async def _wait_for_wakeup(self, seconds: float = _POLL_SECONDS) -> None:
+    async def _wait_for_wakeup(self, seconds: float | None = None) -> None:
+        if seconds is None:
+            seconds = _LONE_POLL_SECONDS if self.is_alone() else _POLL_SECONDS
         timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
         try:
             await self._wakeup.wait()

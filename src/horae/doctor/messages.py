@@ -186,8 +186,8 @@ QUARANTINE_FIX: Final = Fix(
     )
 )
 COPIED: Final = Message(
-    "horae db backup FILE writes a snapshot of the server, as of one instant, while nodes run; servers of a cluster are backed up one by one with their own tools",
-    "horae db backup 文件 在节点运行时写入服务器某一时刻的快照;集群的各服务器须用其自带工具分别备份",
+    "horae db backup FILE writes a snapshot of the server, as of one instant, while nodes run",
+    "horae db backup 文件 在节点运行时写入服务器某一时刻的快照",
 )
 PLAIN_CONNECTION: Final = Message(
     "The connection to {host} is not encrypted: passwords and payloads can be read on the way",

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
 from ..schedule.durations import parse_duration
 from ..service.events.background_work import read_watch_settings, run_background_work
+from ..service.events.change_signal import LONGEST_SECONDS
 from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
@@ -27,7 +28,7 @@ from .observability import make_observability
 from .plain_connection import warn_about_plain_connection
 from .process_settings import read_wake_mode
 from .service_factory import callback_key, make_service
-from .stores import make_store, make_wakeup
+from .stores import has_shared_listener, make_store, make_wakeup
 from .target_kinds import TargetKinds
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ NOTIFY_INTERVAL: Final = 0.005
 _SEAL_INTERVAL: Final = 0.5
 """Seconds. Audit rows of this process are sealed within one second."""
 _IDLE_SEAL_INTERVAL: Final = 5.0
-"""Seconds. The store is asked for rows of other processes, which is a command for each time."""
+"""Seconds. The store is asked for rows of other processes, which is a command for each time; seldom while nothing is written."""
 _QUOTA_INTERVAL: Final = 60.0
+_IDLE_QUOTA_INTERVAL: Final = 600.0
+"""Seconds between two enforcements while nothing happens, where this process hears of every write."""
 SIMPLE_CONSOLE_PATH: Final = "/scheduled-tasks/console"
 """The simple view, beside the routes of the system whose users know it."""
 _MAX_STREAMS: Final = 1_000_000
@@ -65,9 +68,13 @@ async def open_service(
     try:
         await store.open()
         warn_about_plain_connection(url)
-        yield make_service(url, store, clock, zone, TargetKinds(settings), on_write), clock
+        service = make_service(url, store, clock, zone, TargetKinds(settings), on_write)
+        if has_shared_listener(url):
+            service.changes.connect(wakeup)
+        yield service, clock
     finally:
         notifier.close()
+        wakeup.close()
         await wakeup.finish()
         await store.close()
 
@@ -83,6 +90,7 @@ async def open_api(
     """
     from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
     from ..web.request_context import WebSettings  # noqa: PLC0415
+    from ..web.trusted_proxies import read_trusted_proxies  # noqa: PLC0415
     from .deployment_examiner import watch_writes  # noqa: PLC0415 - loaded now: the first report delays no request
 
     web_settings = WebSettings(
@@ -92,6 +100,7 @@ async def open_api(
         body_seconds=_body_seconds(settings),
         max_streams=_max_streams(settings),
         origins=tuple(settings.value("origins")),
+        trusted_proxies=read_trusted_proxies(settings.value("trusted_proxies")),
         orchestrator=settings.value("orchestrator_url"),
     )
     observability = observability or make_observability(Observer("api", clock), settings)
@@ -109,7 +118,12 @@ async def _background_work(app: Application, settings: Settings, observability: 
     service, clock = app.context.service, app.context.clock
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
     dispatcher = WebhookDispatcher(
-        service.store, service.webhooks.client, service.event_encoder, clock, service.destinations.client
+        service.store,
+        service.webhooks.client,
+        service.event_encoder,
+        clock,
+        service.destinations.client,
+        service.changes,
     )
     dispatcher.on_attempt = observability.observer.count_webhook_attempt
     loops = [
@@ -229,9 +243,10 @@ class AuditSealer:
 
     def __init__(self, service: Service, clock: Clock) -> None:
         self._audit = service.audit
+        self._changes = service.changes
         self._clock = clock
-        self._known_rows = 0
-        self._is_busy_until = self._next_look = float("-inf")
+        self._known_rows = self._known_changes = 0
+        self._is_busy_until = self._next_look = self._last_look = float("-inf")
 
     async def step(self) -> float:
         """Seal, if there may be rows; return the seconds until the next time."""
@@ -239,10 +254,15 @@ class AuditSealer:
         if self._audit.rows_made != self._known_rows:
             # A row is made before the write that holds it, which may take longer than one interval.
             self._known_rows, self._is_busy_until = self._audit.rows_made, now + _IDLE_SEAL_INTERVAL
+        if self._changes.number != self._known_changes:
+            # Another process may have made rows: the store is asked at its usual interval.
+            self._known_changes = self._changes.number
+            self._next_look = min(self._next_look, self._last_look + _IDLE_SEAL_INTERVAL)
         if now < self._is_busy_until or now >= self._next_look:
             if await self._audit.seal():
                 self._is_busy_until = now + _IDLE_SEAL_INTERVAL
-            self._next_look = now + _IDLE_SEAL_INTERVAL
+            self._last_look = now
+            self._next_look = now + (LONGEST_SECONDS if self._changes.is_connected else _IDLE_SEAL_INTERVAL)
         return _SEAL_INTERVAL
 
     async def run(self) -> None:
@@ -256,10 +276,19 @@ class QuotaEnforcer:
     def __init__(self, service: Service, clock: Clock) -> None:
         self._service = service
         self._clock = clock
+        self._enforced: tuple[date, int, int] | None = None
+        self._enforced_at = float("-inf")
 
     async def step(self) -> float:
-        """Enforce once; return the seconds until the next time."""
-        await self._service.daily_quota.enforce(self._clock.now())
+        """Enforce, if anything may have changed; return the seconds until the next time."""
+        now, steady = self._clock.now(), self._clock.steady()
+        state = (now.date(), self._service.changes.number, await self._service.store.last_event())
+        # Retention frees stored bytes without an event.
+        is_recent = steady - self._enforced_at < _IDLE_QUOTA_INTERVAL
+        if state != self._enforced or not is_recent or not self._service.changes.is_connected:
+            self._enforced = None
+            await self._service.daily_quota.enforce(now)
+            self._enforced, self._enforced_at = state, steady
         return _QUOTA_INTERVAL
 
     async def run(self) -> None:

@@ -91,6 +91,11 @@ def make_wakeup(url: str, *, precise: bool, clock: Clock | None = None) -> Wakeu
     return SocketNotifier(os.path.realpath(path))
 
 
+def has_shared_listener(url: str) -> bool:
+    """Whether a process without an engine listens for notifications too: elsewhere, that costs the server a session more."""
+    return url.startswith(REDIS)
+
+
 def default_poll_interval(url: str) -> timedelta | None:
     """Return how often to poll the agenda where a notification may get lost; None: at the poll ceiling."""
     return _MYSQL_POLL_INTERVAL if url.startswith(MYSQL) else None

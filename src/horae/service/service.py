@@ -28,6 +28,7 @@ from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
 from .accounts.audit import Audit
 from .accounts.calendar_tokens import CalendarTokens
+from .accounts.credential_lookup import CredentialLookup
 from .accounts.fenced_store import make_fenced_store
 from .accounts.key_budget import KeyBudget
 from .accounts.owner_moves import OwnerMoves
@@ -43,6 +44,7 @@ from .accounts.views import Views
 from .chats.chats import Chats
 from .chats.deliveries import Deliveries
 from .doctor import Doctor
+from .events.change_signal import ChangeSignal
 from .events.delivery import WebhookClient
 from .events.destinations import Destinations
 from .events.event_bodies import EventEncoder
@@ -124,6 +126,7 @@ class Service:
         self._clock = clock
         self._check = check
         self._notify = on_write
+        self.changes = ChangeSignal()
         self._member_quotas = member_quotas
         self._networks = networks
         self._notifier = notifier or UnavailableNotifier()
@@ -252,6 +255,10 @@ class Service:
         return agents
 
     @cached_property
+    def credential_lookup(self) -> CredentialLookup:
+        return CredentialLookup(self.store, self._clock, self.accounts, self.owner_moves)
+
+    @cached_property
     def tokens(self) -> Tokens:
         tokens = Tokens(self.store, self._clock, self.accounts, self.audit, self.agents)
         tokens.check_access = self.owner_moves.check_access
@@ -316,12 +323,16 @@ class Service:
     @cached_property
     def webhooks(self) -> Webhooks:
         client = WebhookClient(self.secrets, self._clock, self._networks)
-        return Webhooks(self.store, client, self.audit, self._clock)
+        webhooks = Webhooks(self.store, client, self.audit, self._clock)
+        webhooks.on_change = self.note_write
+        return webhooks
 
     @cached_property
     def destinations(self) -> Destinations:
         client = MessageClient(self.secrets, self._notifier, self._clock)
-        return Destinations(self.store, client, self.audit, self._clock, self.zone)
+        destinations = Destinations(self.store, client, self.audit, self._clock, self.zone)
+        destinations.on_change = self.note_write
+        return destinations
 
     @cached_property
     def groups(self) -> Groups:
@@ -477,6 +488,7 @@ class Service:
 
     def _on_write(self, due: datetime | None) -> None:
         self.planned.note_write()
+        self.changes.note()
         self._notify(due)
 
     async def _apply_quotas(self, owner: str) -> None:

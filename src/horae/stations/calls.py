@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, to_storable
 from ..model.outcome import Failed, Outcome, Skipped, Succeeded
 from ..model.plans.codes import CommandByte, FrameType, Status, is_error
 from ..model.reason import Reason
-from .frames import Frame, caller_of, encode_message, parse_json, status_name
+from .frames import MAX_FRAMES, Frame, caller_of, encode_message, parse_json, status_name
 
 if TYPE_CHECKING:
     from .hub import Worker
@@ -29,6 +29,7 @@ _REASONS: Final = {
     Status.DENIED: Reason.TARGET_NOT_ALLOWED,
 }
 """Reasons of the ledger from which a plan derives its `last_state`."""
+_TOLD: Final = frozenset({FrameType.CONTENT_TEXT, FrameType.CONTENT_JSON})
 _CUT_CHARACTERS: Final = 10_000
 
 
@@ -112,7 +113,7 @@ def outcome_of(answer: Answer, *, is_plan: bool = False, is_at_most_once: bool =
     invalid (PLAN_ERROR); an ordinary task from 0xF0 on, unless the API is unknown.
     """
     if answer.status < Status.FAILED or (is_plan and answer.is_ballot and not is_error(answer.status)):
-        return Succeeded(result_text(answer))
+        return Succeeded(result_text(answer, is_plan=is_plan))
     if is_plan and not is_error(answer.status):
         return Skipped(answer.text)
     if is_plan:
@@ -126,13 +127,33 @@ def outcome_of(answer: Answer, *, is_plan: bool = False, is_at_most_once: bool =
     )
 
 
-def result_text(answer: Answer) -> str | None:
-    """Return the result as JSON: the content, and `values` where the station sent further content frames."""
+def result_text(answer: Answer, *, is_plan: bool = False) -> str | None:
+    """Return the result as JSON: the content, and `values` where the station sent further content frames.
+
+    That of a plan has `frames` too where the values do not tell them: its layout in Redis shows them as they came.
+    """
     if not answer.contents:
         return None
     content, *further = (content_value(each) for each in answer.contents)
-    text = _encode({"content": content, "values": further} if further else content)
+    frames = untold_frames(answer.contents) if is_plan else None
+    if frames is not None:
+        text = _encode({"content": content, "values": further, "frames": frames})
+    else:
+        text = _encode({"content": content, "values": further} if further else content)
     return text if len(text.encode()) <= RESULT_BYTES else _encode({"cut": text[:_CUT_CHARACTERS]})
+
+
+def untold_frames(contents: Sequence[Frame], *, kept: int = MAX_FRAMES) -> list[list[str]] | None:
+    """Return type and text of each content frame, bytes in Base64; None if all are JSON or text, which their values tell.
+
+    `kept` is the number of values that are kept beside the frames.
+    """
+    if len(contents) <= kept and all(each.type in _TOLD for each in contents):
+        return None
+    return [
+        [chr(each.type), content_value(each) if each.type is FrameType.CONTENT_BINARY else content_text(each)]
+        for each in contents
+    ]
 
 
 def content_value(frame: Frame) -> Any:

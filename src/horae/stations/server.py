@@ -20,7 +20,7 @@ from ..ports.full_store import FullStore
 from ..ports.records import Records
 from ..service.plans.results import PlanResult
 from .directory import StationDirectory
-from .frames import MAX_FRAME_BYTES, MAX_FRAMES, Frame, encode_json, encode_message
+from .frames import MAX_FRAMES, MAX_MESSAGE_BYTES, Frame, encode_json, encode_message
 from .hub import Hub, Publisher, Sent
 from .keys import SERVER_KEY_FILE, KeyPair, load_or_make_keys
 from .loop_socket import LoopSocket, SendError
@@ -149,7 +149,8 @@ class StationServer:
         socket.setsockopt(zmq.SNDHWM, _QUEUE)
         socket.setsockopt(zmq.RCVHWM, _QUEUE)
         socket.setsockopt(zmq.BACKLOG, _BACKLOG)
-        socket.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES + 1)
+        # Frames that are too long for a message are read, so that they are answered and counted; longer ones end the connection.
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
         socket.setsockopt(zmq.HANDSHAKE_IVL, _HANDSHAKE_MILLISECONDS)
         socket.setsockopt(zmq.IPV6, 1)
         if self.keys is not None:

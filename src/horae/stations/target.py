@@ -21,7 +21,7 @@ from ..model.stations.ballot import BALLOT_KIND, Ballot, Vote, ballot_from, ball
 from ..model.stations.station import Station, StationKind
 from ..ports.records import Records
 from ..ports.target import Invocation, TargetKind, Tools
-from .calls import Answer, CallRequest, content_value, outcome_of
+from .calls import Answer, CallRequest, content_value, outcome_of, untold_frames
 from .frames import Frame, encode_json
 from .refusals import refuse
 from .settings import StationSettings, read_settings
@@ -106,8 +106,9 @@ class StationTarget:
             answer = await self.server.hub.call_voter(request, voter, invocation.heartbeat)
             if answer.error:
                 return answer
-            content = [content_value(each) for each in answer.contents]
-            await box.cast(request.owner, invocation.key, voter, Vote(answer.status, *content[:1]))
+            content = next((content_value(each) for each in answer.contents), None)
+            frames = untold_frames(answer.contents, kept=1)
+            await box.cast(request.owner, invocation.key, voter, Vote(answer.status, content, frames))
             invocation.heartbeat()
             return None
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import cast
 
 from horae.runtime.api_service import AuditSealer
+from horae.service.events.change_signal import ChangeSignal
 from horae.service.service import Service
 from horae.virtual_time import VirtualClock
 
@@ -23,6 +24,7 @@ class CountedAudit:
 class ServiceWithAudit:
     def __init__(self) -> None:
         self.audit = CountedAudit()
+        self.changes = ChangeSignal()
 
 
 async def test_idle_deployment_is_asked_for_rows_every_five_seconds(clock: VirtualClock) -> None:

@@ -12,6 +12,7 @@ import pytest
 from horae.errors import StoreFull
 from horae.runtime.api_service import AuditSealer
 from horae.schedule import Every
+from horae.service.events.change_signal import ChangeSignal
 from horae.service.service import Service
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
@@ -59,6 +60,7 @@ class FullAudit:
 
 class FullService:
     audit = FullAudit()
+    changes = ChangeSignal()
 
 
 async def seal_on_a_full_store(clock: VirtualClock) -> None:

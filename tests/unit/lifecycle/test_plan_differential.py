@@ -96,6 +96,7 @@ def difference(seed: int) -> str:
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_plans_agree_with_the_document(part: int) -> None:
+    """「任务执行时间计算」, 「执行计划」, 「执行结果检查」: the oracle follows these sections and nothing else."""
     for seed in range(part, sized(400, soak=20_000), 4):
         assert difference(seed) == "", seed
 

@@ -20,7 +20,7 @@ from horae.lifecycle.plans.layout import (
 )
 from horae.model.change import Change
 from horae.model.events.event import EventKind
-from horae.model.outcome import Failed, Succeeded
+from horae.model.outcome import Failed, Skipped, Succeeded
 from horae.model.plans.codes import PlanState, Status
 from horae.model.plans.layout import FoundPlan, PlanRow, canonical_member, member_of, parse_member
 from horae.model.plans.plan import Plan, plan_of, plan_target
@@ -131,6 +131,18 @@ def test_participants_of_a_vote_are_registered_up_front() -> None:
         (Succeeded("{}"), [["\x01\x01J", "{}"]]),
         (Succeeded('{"content":"done","values":[{"a":1},null]}'), [["\x03\x01TJJ", "done", '{"a":1}', "null"]]),
         (Failed("broken"), [["\x01\xf0T", "broken"]]),
+        (Failed("ARGUMENT_INVALID: order is missing"), [["\x01\xd2T", "order is missing"]]),
+        (Failed("ERROR"), [["\x00\xf0"]]),
+        (Skipped("FAILED: no water"), [["\x01\x80T", "no water"]]),
+        (Succeeded('{"content":"AAE=","values":[],"frames":[["B","AAE="]]}'), [["\x01\x01B", "AAE="]]),
+        (
+            Succeeded('{"content":"a","values":["<b/>"],"frames":[["J","\\"a\\""],["X","<b/>"]]}'),
+            [["\x02\x01JX", '"a"', "<b/>"]],
+        ),
+        (
+            Succeeded('{"ann":{"status":1,"content":"AAE=","frames":[["B","AAE="],["T","and"]]}}'),
+            [["\x02\x01BT", "AAE=", "and", "ann"]],
+        ),
         (
             Succeeded('{"ann":{"status":1,"content":"yes"},"bob":null,"cyd":{"status":128,"content":null}}'),
             [["\x01\x01T", "yes", "ann"], ["\x00\x80", "cyd"]],
@@ -144,6 +156,29 @@ def test_answers_of_the_newest_execution(outcome: Any, work: Any) -> None:
     assert shown_of(world).work is None
     world.settle(outcome)
     assert json.loads(shown_of(world).work or "") == work
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"ann": {"status": "x", "content": 1}},
+        {"ann": {"status": 2**70, "content": 1}},
+        {"ann": {"status": -1, "content": 1}},
+        {"content": 1, "values": [], "frames": "TJ"},
+        {"content": 1, "values": [], "frames": [["T"]]},
+        {"content": 1, "values": [], "frames": [["TT", "x"]]},
+        {"content": 1, "values": [], "frames": [["\U0001f600", "x"]]},
+        {"content": 1, "values": [], "frames": [[1, 2]]},
+        {"content": 1, "frames": {"T": "x"}},
+    ],
+)
+def test_any_answer_of_a_station_can_be_shown(result: Any) -> None:
+    """What only resembles a vote or a list of frames is JSON like any other."""
+    world = make()
+    start(world)
+    world.settle(Succeeded(json.dumps(result)))
+    ((description, *frames),) = json.loads(shown_of(world).work or "")
+    assert (description[1:], len(frames)) == ("\x01J", 1)
 
 
 def test_half_of_a_surrogate_pair_is_escaped() -> None:

@@ -231,7 +231,7 @@ def test_error_is_retried_three_times_and_ends_the_plan() -> None:
 
 
 def test_retries_of_an_occurrence_end_before_the_next_one_counts() -> None:
-    """A plan of one second, which once was executed 13 times over five occurrences."""
+    """「skip_num >= 3 : 设置状态为ZERO_STATUS_FRAME_PLAN_ERROR_ID,不再执行」: a plan of one second, which once was executed 13 times over five occurrences."""
     world = make(failing(1, 2), plan_type="second", plan_repet=6)
     world.run_until(NOW + DAY)
     at = [planned - SECOND for planned, _ in world.executions]

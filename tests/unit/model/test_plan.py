@@ -136,6 +136,7 @@ def test_week_value() -> None:
     ],
 )
 def test_month_value(value: int, days: list[str]) -> None:
+    """「指定号数,如当月无此号,则为当月最后一天」; 「plan_value(0) : 当月最后一天」; 「当月最后一天加此数字(因为是负数,其实时减法)得出的号数,如小于1,则为当月1号」."""
     schedule = schedule_of(received_at(make(plan_type="month", plan_value=value), NOW))
     after, found = NOW, []
     for _ in days:

@@ -156,6 +156,7 @@ async def test_pause_and_reset() -> None:
 
 
 async def test_error_leaves_the_queue_and_reset_executes_again() -> None:
+    """「ZERO_STATUS_FRAME_PLANERROR_ID : 说明当前计划存在错误,移出执行队列」; 「不在执行队列中的计划,可删除重新走计划流程,或手工修改执行计划」."""
     async with open_harness() as harness:
         await allow_stations(harness.service, "ada", "api", "vote")
         plans = harness.service.plans

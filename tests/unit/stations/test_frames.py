@@ -143,6 +143,7 @@ def test_first_content_frame_is_the_content_and_later_ones_are_values() -> None:
 
 
 def test_caller_and_plan_id_are_inverse() -> None:
+    """「发送者名称为虚拟名称 *:[plan_id]」; 「根据请求者名称还原任务标识」."""
     for plan_id in (0, 1, 0x7FFF_FFFF_FFFF_FFFF):
         assert plan_id_of(caller_of(plan_id)) == plan_id
     for text in (

@@ -31,6 +31,25 @@ def test_refusal_of_a_station_ends_the_occurrence_of_a_plan_and_fails_a_task() -
     assert outcome_of(answer) == Failed("FAILED: out of stock", permanent=True)
 
 
+@pytest.mark.parametrize(
+    ("frames", "of_a_plan", "of_a_task"),
+    [
+        ([("T", b"wet")], '"wet"', '"wet"'),
+        ([("J", b'{"a": 1}'), ("J", b"null")], '{"content":{"a":1},"values":[null]}', None),
+        ([("B", b"\0\1")], '{"content":"AAE=","values":[],"frames":[["B","AAE="]]}', '"AAE="'),
+        ([("J", b'"wet"')], '"wet"', '"wet"'),
+        ([("T", b"a"), ("X", b"<b/>")], '{"content":"a","values":["<b/>"],"frames":[["T","a"],["X","<b/>"]]}', None),
+    ],
+)
+def test_result_of_a_plan_lists_frames_that_its_values_do_not_tell(
+    frames: list[tuple[str, bytes]], of_a_plan: str, of_a_task: str | None
+) -> None:
+    answer = Answer(Status.OK, tuple(Frame(FrameType(ord(kind)), data) for kind, data in frames))
+    assert outcome_of(answer, is_plan=True) == Succeeded(of_a_plan)
+    if of_a_task is not None:
+        assert outcome_of(answer) == Succeeded(of_a_task)
+
+
 def test_vote_with_a_refusal_keeps_the_votes() -> None:
     votes = Frame(FrameType.CONTENT_JSON, b'{"ann":{"status":128,"content":"no"}}')
     outcome = outcome_of(Answer(Status.FAILED, (votes,), is_ballot=True), is_plan=True)

@@ -15,7 +15,7 @@ from ...model.change import Change, Facts, combine_decisions
 from ...model.entry import NEXT_SLOT, RESUME_SLOT, Entry, EntryKind, EntryState
 from ...model.events.event import EventKind
 from ...model.ids import EPOCH
-from ...model.plans.codes import FrameType, PlanState, Status
+from ...model.plans.codes import CONTENT_FRAMES, FrameType, PlanState, Status
 from ...model.plans.layout import FoundPlan, PlanRow, ShownPlan
 from ...model.plans.plan import (
     RETRYING,
@@ -48,6 +48,8 @@ ERROR_NOTE: Final = "last_state is PLAN_ERROR"
 _LAST_SECOND: Final = 253_370_764_800
 """In the year 9999: no score is later."""
 _SECOND: Final = timedelta(seconds=1)
+_LARGEST_BYTE: Final = 0xFF
+_CONTENT_TYPES: Final = frozenset(map(chr, CONTENT_FRAMES))
 _QUEUED_STATES: Final = frozenset(
     {PlanState.QUEUED, PlanState.EXECUTING, PlanState.RETRYING, PlanState.SKIPPING, PlanState.NONE}
 )
@@ -108,8 +110,18 @@ def _render_answers(runs: Sequence[Run]) -> str | None:
     result = ended.result
     if isinstance(result, dict) and result and all(_is_vote(vote) for vote in result.values()):
         return render_votes({voter: vote for voter, vote in result.items() if vote is not None})
-    contents = (ended.error,) if result is None else contents_of(result)
-    return _encode([_frames_of(int(execution_status(ended)), *contents)])
+    status = int(execution_status(ended))
+    if result is not None:
+        return _encode([_answer_of(status, result, *contents_of(result))])
+    return _encode([_error_answer(status, ended.error)])
+
+
+def _error_answer(status: int, error: str | None) -> list[str]:
+    """Return an answer without a result. The error of a station begins with the name of its status, before what it said."""
+    name, _, said = (error or "").partition(": ")
+    if name in Status.__members__:
+        return _frames_of(int(Status[name]), said or None)
+    return _frames_of(status, error)
 
 
 def render_votes(votes: Mapping[str, Any]) -> str:
@@ -119,14 +131,44 @@ def render_votes(votes: Mapping[str, Any]) -> str:
     """
     return _encode(
         [
-            [*(_frames_of(Status.RUNNING) if vote is None else _frames_of(vote["status"], vote["content"])), voter]
+            [
+                *(_frames_of(Status.RUNNING) if vote is None else _answer_of(vote["status"], vote, vote["content"])),
+                voter,
+            ]
             for voter, vote in votes.items()
         ]
     )
 
 
 def _is_vote(value: object) -> bool:
-    return value is None or (isinstance(value, dict) and value.keys() == {"status", "content"})
+    """Whether a value has the form of a vote. A station may answer anything, so each part is checked."""
+    if value is None:
+        return True
+    if not isinstance(value, dict) or value.keys() - {"frames"} != {"status", "content"}:
+        return False
+    status = value["status"]
+    return isinstance(status, int) and 0 <= status <= _LARGEST_BYTE
+
+
+def _answer_of(status: int, result: Any, *contents: object) -> list[str]:
+    """Return the frames of an answer: those that its result or vote lists, else those that its contents tell."""
+    frames = result.get("frames") if isinstance(result, dict) and "content" in result else None
+    if not isinstance(frames, list) or not frames or not all(map(_is_frame, frames)):
+        return _frames_of(status, *contents)
+    return [_describe(status, [kind for kind, _ in frames]), *(text for _, text in frames)]
+
+
+def _is_frame(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(each, str) for each in value)
+        and value[0] in _CONTENT_TYPES
+    )
+
+
+def _describe(status: int, kinds: Sequence[str]) -> str:
+    return chr(len(kinds)) + chr(status) + "".join(kinds)
 
 
 def _frames_of(status: int, *contents: object) -> list[str]:
@@ -136,8 +178,7 @@ def _frames_of(status: int, *contents: object) -> list[str]:
         for each in contents
         if each is not None or len(contents) > 1
     ]
-    description = chr(len(frames)) + chr(status) + "".join(chr(kind) for kind, _ in frames)
-    return [description, *(text for _, text in frames)]
+    return [_describe(status, [chr(kind) for kind, _ in frames]), *(text for _, text in frames)]
 
 
 def _encode(value: object) -> str:

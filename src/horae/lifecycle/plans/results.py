@@ -32,7 +32,11 @@ _STATUS_OF_REASON: Final = {
 
 def contents_of(result: Any) -> tuple[Any, ...]:
     """Return the values of the content frames of a result: the content, and what the station sent after it."""
-    if isinstance(result, dict) and result.keys() == {"content", "values"} and isinstance(result["values"], list):
+    if (
+        isinstance(result, dict)
+        and result.keys() - {"frames"} == {"content", "values"}
+        and isinstance(result["values"], list)
+    ):
         return (result["content"], *result["values"])
     return (result,)
 

@@ -17,6 +17,12 @@ class Vote(NamedTuple):
     status: int
     content: Any = None
     """JSON value, or a text."""
+    frames: list[list[str]] | None = None
+    """Type and text of each content frame, where the content does not tell them."""
+
+    def as_json(self) -> dict[str, Any]:
+        told = {"status": self.status, "content": self.content}
+        return told if self.frames is None else {**told, "frames": self.frames}
 
 
 class Ballot(NamedTuple):
@@ -55,10 +61,7 @@ class Ballot(NamedTuple):
 
     def result(self) -> dict[str, Any]:
         """Return the result of the run: the vote of each participant."""
-        return {
-            name: None if vote is None else {"status": vote.status, "content": vote.content}
-            for name, vote in self.votes
-        }
+        return {name: None if vote is None else vote.as_json() for name, vote in self.votes}
 
 
 def open_ballot(owner: str, key: str, task_id: str, voters: Iterable[str]) -> Ballot:
@@ -66,10 +69,14 @@ def open_ballot(owner: str, key: str, task_id: str, voters: Iterable[str]) -> Ba
 
 
 def ballot_record(ballot: Ballot, expires: datetime) -> Record:
-    votes = {name: None if vote is None else [vote.status, vote.content] for name, vote in ballot.votes}
+    votes = {name: None if vote is None else _stored(vote) for name, vote in ballot.votes}
     body = {"task": ballot.task_id, "votes": votes}
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return Record(BALLOT_KIND, ballot.key, ballot.owner, text, max(1, ballot.version), expires)
+
+
+def _stored(vote: Vote) -> list[Any]:
+    return [vote.status, vote.content] if vote.frames is None else list(vote)
 
 
 def ballot_from(record: Record) -> Ballot:

@@ -53,9 +53,19 @@ async def run_background_work(
 ) -> None:
     """Run all background work until cancelled."""
     webhook_dispatcher = dispatcher or WebhookDispatcher(
-        service.store, service.webhooks.client, service.event_encoder, clock, service.destinations.client
+        service.store,
+        service.webhooks.client,
+        service.event_encoder,
+        clock,
+        service.destinations.client,
+        service.changes,
     )
-    service.webhooks.on_change = service.destinations.on_change = webhook_dispatcher.wake
+
+    def on_change() -> None:
+        webhook_dispatcher.wake()
+        service.note_write()
+
+    service.webhooks.on_change = service.destinations.on_change = on_change
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(restart_on_error("webhook delivery", webhook_dispatcher.run, clock))

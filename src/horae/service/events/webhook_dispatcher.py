@@ -26,6 +26,7 @@ from ...model.record import Record, RecordWrite
 from ...ports.full_store import FullStore
 from ...ports.records import Records
 from ...store_retry import StoreRetry
+from .change_signal import LONGEST_SECONDS, ChangeSignal
 from .delivery import WebhookClient
 from .event_bodies import EncodedEvent, EventEncoder
 from .message_client import MessageClient
@@ -65,6 +66,7 @@ class WebhookDispatcher:
         encoder: EventEncoder,
         clock: Clock,
         messages: MessageClient | None = None,
+        changes: ChangeSignal | None = None,
     ) -> None:
         self.name = token_hex(8)
         self.endpoints: dict[str, QueueSender] = {}
@@ -74,6 +76,8 @@ class WebhookDispatcher:
         self._client = client
         self._encoder = encoder
         self._messages = messages
+        self._changes = changes or ChangeSignal()
+        self._has_no_addresses = False
         self._notices = NoticePlanner(store)
         self._sequence = OwnerSequence(store)
         self._clock = clock
@@ -96,14 +100,16 @@ class WebhookDispatcher:
         """Poll and send until cancelled."""
         try:
             while True:
+                seen, can_rest = self._changes.number, False
                 try:
                     wait = await self.poll()
                 except StoreError as error:
                     wait = self._retry.failed(error)
                 else:
                     self._retry.succeeded()
+                    can_rest = self._changes.is_connected and self._has_no_addresses
                 self._start_senders()
-                await self._wait(wait)
+                await self._wait(wait, seen if can_rest else None)
         finally:
             await self._release()
 
@@ -115,7 +121,8 @@ class WebhookDispatcher:
             if each.enabled and await self._has_rights(each.owner)
         ]
         destinations = await self._load_destinations()
-        if not webhooks and not destinations:
+        self._has_no_addresses = not webhooks and not destinations
+        if self._has_no_addresses:
             self.endpoints = {}
             return IDLE_SECONDS
         since = [*(each.since for each in webhooks), *(each.since for each in destinations)]
@@ -241,10 +248,13 @@ class WebhookDispatcher:
             if name not in self._sender_tasks:
                 self._sender_tasks[name] = asyncio.ensure_future(endpoint.run())
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self, seconds: float, seen: int | None) -> None:
+        """Wait until the next poll. `seen` is the number of changes before the last one, if only a change makes work."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake_up.wait()
+        if seen is not None and not self._wake_up.is_set():
+            await self._changes.wait(seen, LONGEST_SECONDS - seconds)
         self._wake_up.clear()
 
     async def _release(self) -> None:

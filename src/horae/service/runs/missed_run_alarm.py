@@ -27,6 +27,8 @@ KIND: Final = "overdue"
 REPORT_RETENTION: Final = timedelta(days=7)
 """Retention of the record that an occurrence was reported."""
 CHECK_SECONDS: Final = 5.0
+"""Seconds between two checks while an entry is late, or will be soon."""
+LONGEST_CHECK_SECONDS: Final = 60.0
 MAX_BATCH: Final = 100
 _MAX_REPORTED: Final = 20_000
 _START_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL, EntryKind.CHAIN})
@@ -48,6 +50,8 @@ class MissedRunAlarm:
         self._store = store
         self._clock = clock
         self._grace = grace
+        self.pause = _shortest_pause(grace)
+        """Seconds until the next check can find an occurrence that this one has not found."""
         self._reported: OrderedDict[str, None] = OrderedDict()
         self._after: str | None = None
         """Cursor among all tasks, if more are overdue than one check shows."""
@@ -56,11 +60,23 @@ class MissedRunAlarm:
         """Check the head of the agenda once; return how many occurrences were reported."""
         now = self._clock.now()
         reported = 0
-        for late in self._find_late(await self._load_candidates(now), now):
+        candidates = await self._load_candidates(now)
+        for late in self._find_late(candidates, now):
             reported += await self._report(late, now)
             if reported == MAX_BATCH:
                 break
+        self.pause = self._pause_after(candidates, now)
         return reported
+
+    def _pause_after(self, candidates: Iterable[Facts], now: datetime) -> float:
+        """Return the seconds until the first of these entries can be late.
+
+        What is added meanwhile is late a grace after that at the earliest, so no pause is longer.
+        """
+        first = min((each.due for facts in candidates for each in facts.entries), default=now)
+        late = first + self._grace - now
+        longest = min(self._grace, timedelta(seconds=LONGEST_CHECK_SECONDS))
+        return max(_shortest_pause(self._grace), min(late, longest).total_seconds())
 
     async def _load_candidates(self, now: datetime) -> list[Facts]:
         """Return the tasks that come due next, and those that wait for a node that can run them."""
@@ -120,13 +136,16 @@ class MissedRunAlarm:
 async def run_missed_run_alarm(store: FullStore, clock: Clock, grace: timedelta) -> None:
     """Check periodically until cancelled; waits out an outage of the store."""
     overdue = MissedRunAlarm(store, clock, grace)
-    pause = min(CHECK_SECONDS, max(0.1, grace.total_seconds() / 4))
 
     async def step() -> float:
         await overdue.step()
-        return pause
+        return overdue.pause
 
     await repeat_with_backoff(step, StoreRetry("alarm for missed runs", clock), clock)
+
+
+def _shortest_pause(grace: timedelta) -> float:
+    return min(CHECK_SECONDS, max(0.1, grace.total_seconds() / 4))
 
 
 def _due(entry: Entry) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ports.full_store import FullStore
+from .stores.claims.killed_claims import KilledClaimContract
 from .stores.contract import Contract
 from .stores.store_contract import StoreContract
 from .stores.writes.journal import JournalContract
@@ -15,6 +16,7 @@ __all__ = [
     "Contract",
     "FullStore",
     "JournalContract",
+    "KilledClaimContract",
     "RecordsContract",
     "SharedTransactionContract",
     "StoreContract",

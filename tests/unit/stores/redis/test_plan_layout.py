@@ -18,6 +18,7 @@ from horae.clock import SystemClock
 from horae.doctor.database_checks import check_database_server
 from horae.encryption import Key
 from horae.lifecycle.fire import fire
+from horae.lifecycle.plans.layout import render_votes
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import LOCAL
@@ -185,6 +186,11 @@ async def test_votes_are_shown_as_they_come_in(deployment: Deployment) -> None:
     assert json.loads(deployment.cli("GET", work)) == [["\x00\x03", "ann"], ["\x00\x03", "bob"]]
     assert await box.cast("local", "occ_1", "bob", Vote(1, "yes"))
     assert json.loads(deployment.cli("GET", work)) == [["\x00\x03", "ann"], ["\x01\x01T", "yes", "bob"]]
+    assert await box.cast("local", "occ_1", "ann", Vote(1, "AAE=", [["B", "AAE="], ["T", "and"]]))
+    voted = [["\x02\x01BT", "AAE=", "and", "ann"], ["\x01\x01T", "yes", "bob"]]
+    assert json.loads(deployment.cli("GET", work)) == voted
+    final = await box.open("local", "occ_1", task_id, ("ann", "bob"), is_new_attempt=False)
+    assert json.loads(render_votes(final.result())) == voted
     assert not await box.cast("local", "occ_1", "bob", Vote(1, "no"))
     # The ballot of a task that is no plan, or whose plan was removed, is shown nowhere.
     await box.open("local", "occ_2", "tsk_other", ("ann",))

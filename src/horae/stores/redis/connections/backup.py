@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ....errors import StoreError, StoreUnavailable
-from .address import Address
+from ..layout.keys import Keys
+from .address import Address, Place
 from .connection import close_client, make_client
 from .errors import translate_error
 
@@ -28,10 +29,9 @@ Progress = Callable[[int, int], None]
 async def write_snapshot(address: Address, path: str, progress: Progress | None = None) -> None:
     """Write all databases of the server to a file in the format of `dump.rdb`, complete or not at all.
 
-    The server forks for it: it answers other clients meanwhile, and the file has what it held at that instant.
+    The server forks for it: it answers other clients meanwhile, and the file has what it held at that instant. In a cluster
+    one server has all keys of the deployment.
     """
-    if address.layout == "cluster":
-        raise StoreError("A cluster has no snapshot of one instant: back up each of its servers by its own tools.")
     target = Path(path)
     descriptor, name = await asyncio.to_thread(tempfile.mkstemp, prefix=".horae-", dir=target.parent)
     try:
@@ -47,7 +47,7 @@ async def write_snapshot(address: Address, path: str, progress: Progress | None 
 
 
 async def _receive(address: Address, file: IO[bytes], progress: Progress | None) -> None:
-    client = make_client(address, 1, command_seconds=SILENT_SECONDS)
+    client = make_client(await _find_server(address), 1, command_seconds=SILENT_SECONDS)
     try:
         connection = await client.connection_pool.get_connection()
         try:
@@ -62,6 +62,24 @@ async def _receive(address: Address, file: IO[bytes], progress: Progress | None)
         raise
     except (TimeoutError, asyncio.IncompleteReadError) as error:
         raise StoreUnavailable("The snapshot of the server was cut off.") from error
+    except Exception as error:
+        translated = translate_error(error)
+        if translated is None:
+            raise
+        raise translated from error
+    finally:
+        await close_client(client)
+
+
+async def _find_server(address: Address) -> Address:
+    """Return the address of the server that has the keys of the deployment, where the address names a cluster."""
+    if address.layout != "cluster":
+        return address
+    client = make_client(address, 1, command_seconds=SILENT_SECONDS)
+    try:
+        await client.initialize()
+        node = client.get_node_from_key(Keys(address.prefix).schema)
+        return address._replace(layout="server", places=(Place(node.host, int(node.port)),))
     except Exception as error:
         translated = translate_error(error)
         if translated is None:

@@ -46,7 +46,7 @@ def check_retries_that_count_as_running(evidence: Evidence, stories: Mapping[str
             if run.task_id == occurrence.task_id and run.attempt == 1 and not run.in_order and run.id in started
         ]
         for before, after in pairwise(rows):
-            if before.id not in told_again or after.id not in started:
+            if before.id not in told_again or before.id not in ended or after.id not in started:
                 continue
             for run in others:
                 if ended[before.id] < started[run.id] < started[after.id]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from ...model.ids import to_microseconds
 from ..codec.json_codecs import microseconds_of, replace_lone_surrogates
 from ..sql.claims.ordinary_batch import OrdinaryBatch, common_run_values, count_successes, is_completing
 from .connection import BulkStatement, SqliteConnection, sql
@@ -55,7 +56,7 @@ def write_ends(connection: SqliteConnection, batch: OrdinaryBatch) -> None:
     events: list[Any] = []
     for known, run, success in batch.ends:
         started, ended_at, result, status = success
-        ended, last_result, is_last = microseconds_of[ended_at], status.last_result, is_completing(success)
+        ended, last_result, is_last = to_microseconds(ended_at), status.last_result, is_completing(success)
         if result is not None:
             result = replace_lone_surrogates(result)
             last_result = None if last_result is None else replace_lone_surrogates(last_result)

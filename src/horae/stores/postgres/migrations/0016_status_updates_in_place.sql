@@ -5,7 +5,7 @@
 -- remove such a run without its task, which no list would find then.
 DROP INDEX @task_state_ended, @task_state_paused_or_failed, @task_state_completed_or_cancelled, @task_state_failing,
   @task_state_pause_cause;
-ALTER TABLE @task_state SET (fillfactor = 45);
+ALTER TABLE @task_state SET (fillfactor = 40);
 ALTER TABLE @task_state
   ADD COLUMN completed_by_run smallint,
   ADD COLUMN listed_state text COLLATE "C" GENERATED ALWAYS AS (

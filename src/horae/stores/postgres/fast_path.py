@@ -45,8 +45,6 @@ MAX_FAST_BATCH: Final = 16
 """Most entries of a fast claim: with more, conflicts with other nodes are likely. Above it, events are packed in one row."""
 FAST_PATH_BACKOFF: Final = 16
 """Number of calls that use the general path after the fast path has failed."""
-_STALE_SETTLEMENT: Final = "HR001"
-"""SQLSTATE of `refuse_stale_settlement` (migration 0017)."""
 _LoadedTasks: TypeAlias = dict[int, tuple[CachedTask, tuple[Entry, ...]]]
 
 
@@ -263,14 +261,9 @@ def _has_succeeded(report: Settlement) -> bool:
 
 
 async def _write_ends(connection: Statements, values: list[object]) -> bool:
-    """Return False if a task has changed meanwhile; nothing is written then."""
-    try:
-        await connection.query("settle_few", *values)
-    except asyncpg.PostgresError as error:
-        if error.sqlstate != _STALE_SETTLEMENT:
-            raise
-        return False
-    return True
+    """Return False if nothing was written."""
+    ((written,),) = await connection.query("settle_few", *values)
+    return bool(written)
 
 
 def encode_starts(batch: OrdinaryBatch, event_count: int) -> list[Any] | None:

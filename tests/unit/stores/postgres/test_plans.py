@@ -31,6 +31,7 @@ FULL_SCANS = {
     "wrong_state_counters",
     "mislabelled_tasks",
     "runs_live_and_ended",
+    "unlisted_tasks",
     "count_parts",
     "counters_page",
     "sum_counter_deltas",

@@ -112,34 +112,42 @@ SELECT
 FROM @task_state WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: settle_few
--- Settles all of them or none: if another transaction has changed one of the tasks, the statement ends with SQLSTATE HR001.
--- The status rows are changed in the order of task numbers, so that two transactions never deadlock on the same tasks; a row
--- that changed meanwhile has another version. Every change of a run raises the version of its task, so the rows in live_runs
--- need no lock of their own.
+-- Settles all of them or none: if another transaction has changed one of the tasks, nothing is written and the result is 0.
+-- The status rows are locked first, in the order of task numbers, so that two transactions never deadlock on the same tasks;
+-- a task that changed meanwhile has another version and is not among the locked ones. Every change of a run raises the
+-- version of its task, so the rows in live_runs need no lock of their own.
 WITH
   ending AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
       $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[], $18::text::bigint[]
     ) AS given (task, id, task_id, started, ended, first_place, result, last_result, stays_active, version)
-    ORDER BY task
+  ),
+  locked_tasks AS MATERIALIZED (
+    SELECT task_state.task FROM ending
+    JOIN @task_state ON task_state.task = ending.task AND task_state.version = ending.version
+    JOIN @live_runs ON live_runs.id = ending.id
+    ORDER BY task_state.task
+    FOR NO KEY UPDATE OF task_state
+  ),
+  confirmed AS MATERIALIZED (
+    SELECT * FROM ending WHERE (SELECT count(*) FROM locked_tasks) = (SELECT count(*) FROM ending AS all_ending)
   ),
   updated_statuses AS (
     UPDATE @task_state SET
-      version = task_state.version + 1, state = CASE WHEN ending.stays_active IS NULL THEN 'completed' ELSE task_state.state END,
-      failures = 0, last_end = ending.ended, last_result = ending.last_result,
-      ended = CASE WHEN ending.stays_active IS NULL THEN ending.ended ELSE task_state.ended END,
-      completed_by_run = CASE WHEN ending.stays_active IS NULL THEN 1 ELSE task_state.completed_by_run END
-    FROM ending WHERE task_state.task = ending.task AND task_state.version = ending.version
-    RETURNING ending.*
+      version = task_state.version + 1, state = CASE WHEN confirmed.stays_active IS NULL THEN 'completed' ELSE task_state.state END,
+      failures = 0, last_end = confirmed.ended, last_result = confirmed.last_result,
+      ended = CASE WHEN confirmed.stays_active IS NULL THEN confirmed.ended ELSE task_state.ended END,
+      completed_by_run = CASE WHEN confirmed.stays_active IS NULL THEN 1 ELSE task_state.completed_by_run END
+    FROM confirmed WHERE task_state.task = confirmed.task
   ),
   removed_live_runs AS (
-    DELETE FROM @live_runs USING updated_statuses WHERE live_runs.id = updated_statuses.id
+    DELETE FROM @live_runs USING confirmed WHERE live_runs.id = confirmed.id
     RETURNING
       live_runs.id, live_runs.task, live_runs.owner, live_runs.origin, live_runs.planned, live_runs.due, live_runs.attempt, live_runs.token, live_runs.node,
-      live_runs.claimed, updated_statuses.started, updated_statuses.ended, live_runs.span_first, live_runs.span_last, live_runs.span_count,
-      live_runs.forgiven, live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, updated_statuses.result,
-      live_runs.input, updated_statuses.task_id, updated_statuses.first_place, updated_statuses.stays_active
+      live_runs.claimed, confirmed.started, confirmed.ended, live_runs.span_first, live_runs.span_last, live_runs.span_count, live_runs.forgiven,
+      live_runs.deaths, live_runs.alone, live_runs.in_order, live_runs.cancel, live_runs.lanes, confirmed.result, live_runs.input, confirmed.task_id,
+      confirmed.first_place, confirmed.stays_active
   ),
   inserted_runs AS (
     INSERT INTO @runs ({row_columns}, completes)
@@ -152,15 +160,16 @@ WITH
   inserted_deltas AS (
     INSERT INTO @counter_deltas (owner, hour, name, number)
     SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
+    WHERE (SELECT count(*) FROM confirmed) > 0
   ),
   own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   event_batch AS (
-    INSERT INTO @event_batches (tx, size) SELECT tx, $14::integer FROM own_transaction
+    INSERT INTO @event_batches (tx, size) SELECT tx, $14::integer FROM own_transaction WHERE (SELECT count(*) FROM confirmed) > 0
   ),
   inserted_bundle AS (
     INSERT INTO @packed_events (tx, place, size, kinds, owner, at, task_ids, run_ids)
     SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM own_transaction
-    WHERE $16 IS NOT NULL
+    WHERE $16 IS NOT NULL AND (SELECT count(*) FROM confirmed) > 0
   ),
   inserted_events AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
@@ -170,9 +179,7 @@ WITH
     ) AS event (step, kind, run_id), own_transaction
     WHERE $16 IS NULL AND (step = 0 OR stays_active IS NULL)
   )
-SELECT CASE
-  WHEN (SELECT count(*) FROM removed_live_runs) < (SELECT count(*) FROM ending) THEN @refuse_stale_settlement()
-END
+SELECT count(*) FROM confirmed
 
 -- name: write_starts
 -- Writes an ordinary claim in one round trip: task status, agenda, runs and events. Values that differ between runs are

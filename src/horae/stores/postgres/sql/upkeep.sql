@@ -112,7 +112,7 @@ RETURNING 1
 -- Tasks that outlive the run that completed them are found by their own row from now on.
 UPDATE @task_state SET completed_by_run = NULL
 WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) AND completed_by_run = 1
-  AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task AND runs.completes = 1)
+  AND (SELECT 1 FROM @runs WHERE runs.task = task_state.task AND runs.completes = 1 ORDER BY runs.task LIMIT 1) IS NULL
 
 -- name: unlisted_tasks
 SELECT tasks.id FROM @task_state JOIN @tasks ON tasks.seq = task_state.task

@@ -50,7 +50,7 @@ TASK_STATES: Final = {
     TaskState.PAUSED: "Nothing of it starts until it is resumed, except requested runs.",
     TaskState.COMPLETED: "Nothing is left to do.",
     TaskState.FAILED: "It gave up, or is quarantined; it needs attention and can be resumed.",
-    TaskState.CANCELLED: "Ended for good; its history stays.",
+    TaskState.CANCELLED: "Ended by a cancel, which can be undone for 30 days; its history stays.",
 }
 RUN_STATES: Final = {
     RunState.CLAIMED: "A node has claimed it and not started it: only under `at_most_once`.",
@@ -81,7 +81,7 @@ EVENTS: Final = {
     EventKind.TASK_RESUMED: "A task was resumed, by a caller or because its pause has ended.",
     EventKind.TASK_COMPLETED: "Nothing is left for a task to do.",
     EventKind.TASK_FAILED: "A task gave up, or is quarantined.",
-    EventKind.TASK_CANCELLED: "A task was ended for good.",
+    EventKind.TASK_CANCELLED: "A task was cancelled.",
     EventKind.TASK_DELETED: "A task and its history were removed.",
     EventKind.TASK_REPLANNED: "Newer zone data moved the next occurrence of a task.",
     EventKind.TASK_FAILING: "As many occurrences in a row have failed as its policy `notify_after` says.",

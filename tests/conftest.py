@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -24,6 +25,11 @@ collect_ignore = [] if SOAK else ["contract/test_valkey.py"]
 os.environ.setdefault("HORAE_API", "off")
 # `horae` on PATH is the program under test, so that printed commands begin with that name.
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+
+# A shell without a terminal starts background commands with SIGINT ignored. Programs under test would inherit that, and Ctrl-C
+# would not end them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("horae.testing.contracts")
 

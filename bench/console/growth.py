@@ -12,7 +12,7 @@ from playwright.async_api import CDPSession, Page
 from bench.console.scale import Sizes
 from bench.results import Bar, Row, Section, counted
 from horae.clock import SystemClock
-from horae.console import batches
+from horae.console import application
 from tests.console.chromium import started_chromium
 from tests.console.console_server import Console, serve_console
 
@@ -44,7 +44,7 @@ _GROWTH: Final = Bar("at most", 1.1)
 
 
 def growth(sizes: Sizes) -> list[Section]:
-    with started_chromium() as chromium, patch.object(batches, "BATCH_SECONDS", 0.0):
+    with started_chromium() as chromium, patch.object(application, "BATCH_SECONDS", 0.0):
         # Time in the page is faster than that of the server: refreshes that wait for each other would slow it down.
         before, after, refreshes = asyncio.run(_measure(chromium, sizes.events))
     rows: list[Row] = []

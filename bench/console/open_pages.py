@@ -20,7 +20,7 @@ from bench.engine.samples import Samples, percentile_row, usual_rows
 from bench.machine import load
 from bench.results import Bar, Section, counted
 from horae.clock import SystemClock
-from horae.console.batches import BATCH_SECONDS
+from horae.console.application import BATCH_SECONDS
 from horae.node.event_loop import run_fast
 
 _REFRESH: Final = 2.0

@@ -27,7 +27,7 @@ from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.web.application import Application
+from horae.web.middleware import Application
 from horae.web.request_context import WebSettings
 from tests.unit.notifiers.recording_notifier import RecordingNotifier
 

@@ -10,7 +10,7 @@ import pytest
 
 from horae import Context, Fail, Horae, InvalidTask, after
 from horae.model.accounts.principal import LOCAL
-from horae.model.events.trace_context import trace_id
+from horae.model.ids import trace_id
 from horae.model.limits import PREVIOUS_BYTES
 from horae.service.tasks import task_chain
 from horae.service.tasks.task_chain import build_tree, roots_of

@@ -24,7 +24,7 @@ def test_zone_of_the_owner_counts_before_that_of_the_process(cli: Cli) -> None:
     assert "Asia/Shanghai" in warning
     assert "it is yours" in warning
     chinese = cli("add", "每天早上9点", "--say", "x", "--name", "zh", "--lang", "zh", "--json").json
-    assert "这是你的默认时区" in no_zone(chinese)[0]
+    assert "这是您的默认时区" in no_zone(chinese)[0]
 
 
 def test_zone_of_another_owner_counts_for_their_tasks(cli: Cli) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from horae.cli.session import open_store
-from horae.runtime.store_access import find_access_problem
+from horae.runtime.stores import find_access_problem
 from tests.cli.command_line import Cli
 
 READ_ONLY = "Read-only file system"

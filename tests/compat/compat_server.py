@@ -34,7 +34,7 @@ from horae.settings import read_settings
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
 from horae.virtual_time import VirtualClock
-from horae.web.application import Application
+from horae.web.middleware import Application
 from horae.web.request_context import WebSettings
 
 ORCHESTRATOR: Final = "http://127.0.0.1:9"

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from horae.console.batches import BATCH_SECONDS, Batches
+from horae.console.application import BATCH_SECONDS, Batches
 from horae.virtual_time import VirtualClock
 
 

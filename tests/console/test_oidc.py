@@ -27,7 +27,7 @@ from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
 from horae.runtime.target_kinds import TargetKinds
 from horae.settings import Settings, read_settings
-from horae.web.application import Application
+from horae.web.middleware import Application
 from tests.api.api_server import Api, Reply, serve_api
 from tests.console.accessibility import violations_of
 from tests.console.console_server import Console

@@ -20,7 +20,7 @@ from horae.lifecycle.settle import settle
 from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.change import Facts
-from horae.model.events.trace_context import trace_id
+from horae.model.ids import trace_id
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.run import RunState
 from horae.model.task import Target, TaskState

@@ -44,9 +44,9 @@ from horae.schedule.union_rule import UnionRule
 from horae.stores.memory.agenda import MemoryAgenda
 from horae.stores.memory.data import Data
 from horae.stores.memory.entries import Entries
-from horae.stores.memory.event_reader import MemoryFeed
 from horae.stores.memory.events import Events
 from horae.stores.memory.queries import MemoryBook
+from horae.stores.memory.store import MemoryFeed
 from tests.simulation.history import History
 
 SECOND: Final = timedelta(seconds=1)

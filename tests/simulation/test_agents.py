@@ -25,6 +25,8 @@ from tests.sizes import sized
 
 FIRST_SEED = 5
 SEEDS = range(FIRST_SEED, FIRST_SEED + sized(4, soak=50))
+COMMIT = AgentRun._commit
+LOOK_AT = Router._look_at
 
 
 @pytest.fixture(autouse=True)
@@ -65,52 +67,49 @@ def test_messages_and_prompts_are_answered_once_under_crashes(seed: int) -> None
 # --- planted defects ---------------------------------------------------------------------------------------------------
 
 
+async def commit_apart(run: AgentRun, result: CommitResult, log: Any) -> None:
+    """Commit the answer without its cursor, and the cursor later: the node may die between the two."""
+    await COMMIT(run, result._replace(batch=None), log)
+    await run._parts.clock.pause(30)
+    await COMMIT(run, result._replace(text=None), log)
+
+
+def end_skipped(note: str, again_after: timedelta) -> Outcome:
+    del again_after
+    return Skipped(note)
+
+
+async def always(*_given: object) -> bool:
+    return True
+
+
+async def look_and_forget(router: Router, group: Group, handled: int, last: int) -> tuple[RouterPosition, bool]:
+    """Forget what wakes the agent, before the position is used and stored, alone or in the commit of a turn."""
+    position, is_saved = await LOOK_AT(router, group, handled, last)
+    return position._replace(waking=0), is_saved
+
+
 def test_answer_that_commits_without_its_cursor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = AgentRun._commit
-
-    async def commit_apart(self: AgentRun, result: CommitResult, log: Any) -> None:
-        await commit(self, result._replace(batch=None), log)
-        # The node may die between the two.
-        await self._parts.clock.pause(30)
-        await commit(self, result._replace(text=None), log)
-
     monkeypatch.setattr(AgentRun, "_commit", commit_apart)
     assert any("was answered 2 times" in each for each in find_problems())
 
 
 def test_turn_that_gives_way_for_good_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(note: str, again_after: timedelta) -> Outcome:
-        del again_after
-        return Skipped(note)
-
-    monkeypatch.setattr(target_module, "Skipped", end)
+    monkeypatch.setattr(target_module, "Skipped", end_skipped)
     assert any("was not tried again" in each for each in find_problems())
 
 
 def test_turn_that_gives_way_for_ever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def has_task(*_given: object) -> bool:
-        return True
-
     monkeypatch.setattr(target_module, "_MAX_POSTPONED", 6)
-    monkeypatch.setattr(target_module.AgentTarget, "_has_waiting_task", has_task)
+    monkeypatch.setattr(target_module.AgentTarget, "_has_waiting_task", always)
     assert any("times in a row" in each for each in find_problems())
 
 
 def test_router_that_forgets_what_wakes_the_agent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    look_at = Router._look_at
-
-    async def look_and_forget(self: Router, group: Group, handled: int, last: int) -> tuple[RouterPosition, bool]:
-        # Before the position is used and stored, alone or in the commit of the turn that it leads to.
-        position, is_saved = await look_at(self, group, handled, last)
-        return position._replace(waking=0), is_saved
-
     monkeypatch.setattr(Router, "_look_at", look_and_forget)
     assert any("was never handled" in each for each in find_problems())
 
 
 def test_prompt_that_is_answered_by_each_attempt_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def deliver_always(_self: AgentRun) -> bool:
-        return True
-
-    monkeypatch.setattr(AgentRun, "_delivers", deliver_always)
+    monkeypatch.setattr(AgentRun, "_delivers", always)
     assert any("was answered 2 times, and is" in each for each in find_problems())

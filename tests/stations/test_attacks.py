@@ -14,7 +14,7 @@ from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.plans.codes import CommandByte, FrameType, Status
 from horae.model.reason import Reason
 from horae.model.stations.ballot import BALLOT_KIND, ballot_from
-from horae.model.stations.cause import Cause
+from horae.model.stations.station import Cause
 from horae.runtime.observability import make_observer
 from horae.service.plans.results import PlanResult
 from horae.stations.frames import Malformed, Message, decode_message, encode_json, encode_message

@@ -146,7 +146,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "mount_target": RefusalEntry(
             InvalidTask,
-            "'{value}' is no place for a mount.",
+            "'{value}' cannot be the path of a mount.",
             "Give a relative path without '..' and ':', such as 'notes'; it appears below {folder}.",
             "“{value}”不能作为挂载位置。",
             "请给出不含“..”和“:”的相对路径,例如“notes”;它出现在 {folder} 之下。",

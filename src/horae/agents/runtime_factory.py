@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..ports.runtime import ForwardedSocket, Mount, Runtime
-from .protocol.places import MODEL_SOCKET
+from .protocol.input import MODEL_SOCKET
 from .runtimes.bubblewrap import BubblewrapRuntime
 from .runtimes.container import ContainerRuntime
 from .runtimes.process import ProcessRuntime

@@ -13,9 +13,8 @@ from ..observe.metrics_server import Observability
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
 from ..service.service import Service
-from ..web.application import Application
 from ..web.event_streams import EventStreams
-from ..web.middleware import RequestMiddleware
+from ..web.middleware import Application, RequestMiddleware
 from ..web.rate_limit import RateLimits
 from ..web.request_context import AppContext, ExternalSignIn, WebSettings
 from ..web.routing import ApiRoute, IndexedRouter

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ..errors import Refusal
 from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
-from ..model.events.trace_context import first_traceparent
+from ..model.ids import first_traceparent
 from ..model.record import RecordWrite
 from ..observe.traces import LINKS_KEY
 from ..schedule.lint import lint

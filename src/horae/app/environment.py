@@ -1,13 +1,15 @@
-"""Port for a virtual environment (clock, store, settings, node identity) in which tests and simulations run an app."""
+"""Ports around an app: the virtual environment of tests and simulations, and the companion that starts with the engine."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from ..clock import Clock
 from ..engine.settings import EngineSettings
 from ..ports.full_store import FullStore
 from ..ports.target import Target
+from ..service.service import Service
 
 
 class AppEnvironment(Protocol):
@@ -37,3 +39,19 @@ class AppEnvironment(Protocol):
 
     def functions(self, target: Target) -> Target:
         """Wrap the function target for this environment."""
+
+
+class EngineCompanion(Protocol):
+    """A part of the process that starts with the engine and stops after it, such as the host of agents."""
+
+    async def connect(self, service: Service, targets: Mapping[str, Any]) -> None:
+        """Called with the opened targets, by kind, before the engine starts; a refusal ends the start."""
+
+    def start(self) -> None:
+        """Called when the engine runs."""
+
+    def wake(self) -> None:
+        """Called after each write in this process, and after each notification of another one; must cost next to nothing."""
+
+    async def stop(self) -> None:
+        """Called after the engine has ended, and also if its start failed."""

@@ -20,12 +20,11 @@ from ..engine.process_identity import is_gone
 from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
 from ..model.accounts.principal import LOCAL_OWNER, Principal
-from ..model.accounts.stream_quota import stream_quota_of
 from ..model.accounts.system_owner import is_system_owner
 from ..model.gate import GateLimit
 from ..model.lanes.node_labels import LabelPairs, check_node_name, default_node_name, parse_node_labels, with_node_name
 from ..model.lanes.route import function_route, kind_route
-from ..model.messages import StreamQuota
+from ..model.messages import StreamQuota, stream_quota_of
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.full_store import FullStore, Wakeup
@@ -42,8 +41,8 @@ from ..runtime.process_settings import (
     read_run_log_bytes,
     read_wake_mode,
 )
-from ..runtime.server_features import check_server_features
 from ..runtime.service_factory import gate_limit_of_run, make_service, open_targets, principal_of_run
+from ..runtime.store_status import check_server_features
 from ..runtime.stores import default_poll_interval
 from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
@@ -57,9 +56,8 @@ from ..targets.function.origin import is_loading
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
 from ..version import __version__
-from .companion import EngineCompanion
 from .declared_function import TaskFunction
-from .environment import AppEnvironment
+from .environment import AppEnvironment, EngineCompanion
 from .garbage_collection import interpreter_tuning
 from .listeners import Handler, Listeners
 from .suggestions import APP_OPTIONS, suggest_keywords

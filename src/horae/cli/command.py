@@ -49,7 +49,7 @@ _COMMON_OPTIONS: Final = (
     ),
 )
 _CONFIRM_OPTIONS: Final = (
-    click.Option(["--yes", "-y"], is_flag=True, help="Yes to every question."),
+    click.Option(["--yes", "-y"], is_flag=True, help="Answer yes to every question."),
     click.Option(["--no-input"], is_flag=True, help="Ask nothing."),
 )
 

@@ -23,7 +23,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "up": CommandEntry(
                 "commands.operate.up:up",
                 Message(
-                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
+                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行引擎和 HTTP 接口,按 Ctrl-C 结束。"
                 ),
             ),
             "open": CommandEntry(
@@ -52,7 +52,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "doctor.doctor:doctor",
                 Message(
                     "Check this deployment for problems; exit code 1 when there is an error.",
-                    "检查有哪些问题;有错误时退出码为 1。",
+                    "检查本部署的问题;有错误时退出码为 1。",
                 ),
             ),
         },
@@ -72,14 +72,16 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "explain": CommandEntry(
                 "commands.tasks.next:explain",
-                Message("Explain what a schedule means, with its JSON and warnings.", "说明计划的含义。"),
+                Message(
+                    "Explain what a schedule means, with its JSON and warnings.", "说明计划的含义,附 JSON 和警告。"
+                ),
             ),
             "run": CommandEntry(
                 "commands.runs.run:run", Message("Run a task now, once more.", "立即额外运行一次任务。")
             ),
             "pause": CommandEntry(
                 "commands.tasks.control:pause",
-                Message("Pause a task: it starts no runs until it is resumed.", "暂停任务。"),
+                Message("Pause a task: it starts no runs until it is resumed.", "暂停任务:恢复之前不启动运行。"),
             ),
             "resume": CommandEntry("commands.tasks.control:resume", Message("Resume a task.", "恢复任务。")),
             "undo": CommandEntry(
@@ -108,7 +110,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.runs.runs:runs", Message("List runs, newest first.", "列出运行记录,最新的在前。")
             ),
             "logs": CommandEntry(
-                "commands.runs.runs:logs", Message("Show the log lines of a run.", "查看一次运行的输出。")
+                "commands.runs.runs:logs", Message("Show the log lines of a run.", "查看一次运行的日志行。")
             ),
             "retry": CommandEntry("commands.runs.run:retry", Message("Try a failed run again.", "重试失败的运行。")),
             "failures": CommandEntry(
@@ -121,7 +123,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "stop": CommandEntry("commands.runs.run:stop", Message("Ask a run to end.", "要求一次运行结束。")),
             "backfill": CommandEntry(
                 "commands.runs.run:backfill",
-                Message("Run the occurrences of a past range.", "补跑过去一段时间的任务。"),
+                Message("Run the occurrences of a past range.", "补跑过去一段时间内的各次。"),
             ),
             "watch": CommandEntry("commands.runs.watch:watch", Message("Watch what happens, live.", "实时查看动态。")),
         },
@@ -135,7 +137,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "overview": CommandEntry(
                 "commands.operate.overview:overview",
-                Message("Show the state of all tasks and nodes at a glance.", "查看总体状况。"),
+                Message("Show the state of all tasks and nodes at a glance.", "查看所有任务和节点的概况。"),
             ),
             "events": CommandEntry("commands.runs.runs:events", Message("Read the event log.", "读取事件日志。")),
             "lanes": CommandEntry(
@@ -156,7 +158,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.operate.nodes:nodes",
                 Message(
                     "List the nodes (processes that run tasks), show one, or drain one.",
-                    "列出运行任务的进程,查看其中一个,或让其离开。",
+                    "列出节点(运行任务的进程),查看或排空其中一个。",
                 ),
             ),
             "token": CommandEntry(
@@ -175,7 +177,7 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "webhook": CommandEntry(
                 "commands.access.webhook:webhook_commands",
-                Message("Send events to other systems.", "将动态通知其他系统。"),
+                Message("Send events to other systems.", "将事件发送到其他系统。"),
             ),
             "notify": CommandEntry(
                 "commands.access.notify:notify_commands",
@@ -195,13 +197,16 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             "plan": CommandEntry(
                 "commands.tasks.plan:plan_commands",
                 Message(
-                    "Plans: messages to stations at planned times, as in Zero.",
-                    "计划:在计划时间发往站点的消息,与 Zero 相同。",
+                    "Manage plans: messages to stations at planned times, as in Zero.",
+                    "管理计划:在计划时间发往站点的消息,与 Zero 相同。",
                 ),
             ),
             "deliveries": CommandEntry(
                 "commands.access.deliveries:delivery_commands",
-                Message("Texts on their way to chats.", "发往聊天的文本。"),
+                Message(
+                    "List texts on their way to chats; send one again, or discard it.",
+                    "列出发往聊天的文本;重新发送或丢弃其中一条。",
+                ),
             ),
             "audit": CommandEntry(
                 "commands.access.audit:audit_commands",
@@ -220,7 +225,10 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
             ),
             "secret": CommandEntry(
                 "commands.access.secret:secret_commands",
-                Message("Manage secrets: tasks name them but never hold their values.", "管理任务引用的机密。"),
+                Message(
+                    "Manage secrets: tasks name them but never hold their values.",
+                    "管理机密:任务引用其名称,从不包含其值。",
+                ),
             ),
             "approve": CommandEntry(
                 "commands.access.approve:approve",

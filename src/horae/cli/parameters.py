@@ -105,7 +105,12 @@ def option_group(name: str, *options: Decorator) -> Decorator:
 
 
 limit_option: Final = click.option(
-    "--limit", "-n", type=IntegerRange(1, MAX_PAGE_SIZE), default=PAGE, show_default=True, help="So many on a page."
+    "--limit",
+    "-n",
+    type=IntegerRange(1, MAX_PAGE_SIZE),
+    default=PAGE,
+    show_default=True,
+    help="Number of items on a page.",
 )
 after_option: Final = click.option("--after", help="Continue after this cursor; the previous page shows it.")
 

@@ -15,10 +15,10 @@ from .session.command_session import CommandSession
 
 run_filter_options: Final = option_group(
     "filters",
-    click.option("--since", metavar="MOMENT", help="Planned at or after this."),
-    click.option("--until", metavar="MOMENT", help="Planned at or before this."),
+    click.option("--since", metavar="MOMENT", help="Planned at or after this instant."),
+    click.option("--until", metavar="MOMENT", help="Planned at or before this instant."),
     click.option("--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02."),
-    click.option("--view", metavar="VIEW", help="That fit a saved view: horae view ls."),
+    click.option("--view", metavar="VIEW", help="The query of a saved view: see 'horae view ls'."),
 )
 
 

@@ -28,23 +28,28 @@ CONFIRM_ABOVE: Final = 20
 """A bulk action on more tasks than this asks for confirmation."""
 
 _FILTERS: Final = (
-    click.option("--state", multiple=True, metavar="STATE", help="active, paused, completed, failed, cancelled."),
-    click.option("--label", multiple=True, metavar="K=V", help="With this label; repeatable."),
-    click.option("--text", help="With this in the name."),
-    click.option("--owner", help="Of this owner."),
-    click.option("--lane", help="In this lane."),
-    click.option("--kind", help="With this kind of target: http, command, function, event, agent."),
+    click.option(
+        "--state",
+        multiple=True,
+        metavar="STATE",
+        help="State of the tasks: active, paused, completed, failed, cancelled.",
+    ),
+    click.option("--label", multiple=True, metavar="K=V", help="Tasks with this label; repeatable."),
+    click.option("--text", help="Tasks with this text in their name."),
+    click.option("--owner", help="Tasks of this owner."),
+    click.option("--lane", help="Tasks in this lane."),
+    click.option("--kind", help="Tasks with this kind of target: http, command, function, event, agent."),
     click.option("--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
-    click.option("--view", metavar="VIEW", help="That fit a saved view: horae view ls."),
+    click.option("--view", metavar="VIEW", help="The query of a saved view: see 'horae view ls'."),
 )
 filter_options: Final = option_group("filters", *_FILTERS)
 bulk_options: Final = option_group(
-    "filters", *_FILTERS, click.option("--all", is_flag=True, help="Every task; or every one that fits the filter.")
+    "filters", *_FILTERS, click.option("--all", is_flag=True, help="All tasks; with a filter, all that match it.")
 )
 system_option: Final = click.option(
     "--system", is_flag=True, help="System tasks, which Horae makes itself, instead of all others."
 )
-_TASK_HELP: Final = "Its name, id or key, or as much of it as is unique."
+_TASK_HELP: Final = "Name, id or key of the task, or a unique part of it."
 task_argument: Final = click.argument("task", metavar="TASK", help=_TASK_HELP)
 optional_task_argument: Final = click.argument("task", required=False, metavar="[TASK]", help=_TASK_HELP)
 

@@ -1,4 +1,4 @@
-"""Options that define a task (target, zone, lane, labels, policies), converted to the JSON shape of a task request."""
+"""Options that define a task (target, zone, lane, labels, policies) or the input of a run, converted to the JSON of a request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ import click
 
 from ..model.agents.agent_task import AGENT_KIND
 from ..model.agents.budget import parse_budget
+from ..model.inputs.run_input import RunInput
 from ..model.lanes.node_labels import parse_where
 from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
+from ..model.refusals import refuse as refuse_input
 from ..model.task import Task
 from ..model.text.invisible_characters import without_ignorable
 from ..schedule.after import Mode
 from ..schedule.text.zone_words import resolve_zone
+from ..wire.tasks.run_inputs import make_input
 from ..wire.tasks.targets import SHORT_TARGETS, target_json
 from .messages.refusals import refuse
 from .output.styled_text import replace_unprintable
@@ -39,7 +42,7 @@ _TARGET_OPTIONS: Final = (
     click.option("--http", metavar="[METHOD] URL", help="Call this address."),
     click.option("--command", is_flag=True, help="Run a program: --command -- PROGRAM ARGUMENTS."),
     click.option("--function", metavar="NAME", help="Call this task function."),
-    click.option("--event", metavar="TOPIC", help="Publish on this topic."),
+    click.option("--event", metavar="TOPIC", help="Publish an event on this topic."),
     click.option("--prompt", metavar="TEXT", help="Give this prompt to the agent of --group."),
     click.option("--group", metavar="FOLDER", help="The chat group whose agent does it: see 'horae group ls'."),
     click.option(
@@ -53,29 +56,38 @@ _TARGET_OPTIONS: Final = (
         metavar="NAME=AMOUNT",
         help="For --group: limit for each day: tokens=20000, cost=2.5 (US dollars), runs=4; repeatable.",
     ),
-    click.option("--target", metavar="JSON", help="Any target, in full."),
-    click.option("--payload", metavar="JSON|@FILE|-", help="What it is given."),
-    click.option("--header", multiple=True, metavar="NAME:VALUE", help="For --http; @secret:name takes a secret."),
-    click.option("--body", metavar="JSON|@FILE|-", help="For --http, instead of payload."),
+    click.option("--target", metavar="JSON", help="The target as JSON, in full."),
+    click.option("--payload", metavar="JSON|@FILE|-", help="Payload of the target."),
+    click.option(
+        "--header", multiple=True, metavar="NAME:VALUE", help="Header for --http; @secret:NAME inserts a secret."
+    ),
+    click.option("--body", metavar="JSON|@FILE|-", help="Body for --http, instead of the payload."),
     click.option("--sign", metavar="SECRET", help="For --http: sign with this secret."),
 )
 _SETTING_OPTIONS: Final = (
-    click.option("--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin."),
-    click.option("--lane", multiple=True, help="At most so many at once: see 'horae lane NAME LIMIT'; repeatable."),
+    click.option("--zone", "--tz", help="Zone of a WHEN that names none: Europe/Berlin."),
+    click.option(
+        "--lane", multiple=True, help="Lane with a limit of concurrent runs: see 'horae lane NAME LIMIT'; repeatable."
+    ),
     click.option("--lanes", metavar="LIST|none", help="Further lanes; a run starts when all of them have room."),
-    click.option("--label", multiple=True, metavar="K=V", help="To find it again; repeatable."),
+    click.option("--label", multiple=True, metavar="K=V", help="Label of the task, for filters; repeatable."),
 )
 _POLICY_OPTIONS: Final = (
-    click.option("--missed", "--late", metavar="MODE", help="skip, latest, all, merge; 'latest within 1h'."),
-    click.option("--overlap", type=one_of(Overlap), help="What happens while an earlier run is still going."),
-    click.option("--retries", metavar="N|never", help="Further tries; never: no end."),
+    click.option(
+        "--missed",
+        "--late",
+        metavar="MODE",
+        help="For missed occurrences: skip, latest, all or merge; also 'latest within 1h'.",
+    ),
+    click.option("--overlap", type=one_of(Overlap), help="What to do while an earlier run is still going."),
+    click.option("--retries", metavar="N|never", help="Number of retries; never: without limit."),
     click.option("--timeout", metavar="5m", help="Longest time without a response."),
-    click.option("--max-duration", metavar="1h|never", help="Longest time in all."),
+    click.option("--max-duration", metavar="1h|never", help="Longest time of a run in all."),
     click.option(
         "--start-within", metavar="10m|never", help="Skip it if it has not started that long after it was due."
     ),
-    click.option("--where", multiple=True, metavar="K=V|any", help="Run it on nodes with this label; repeatable."),
-    click.option("--give-up-after", metavar="N|never", help="Failures in a row after which it stops."),
+    click.option("--where", multiple=True, metavar="K=V|any", help="Run only on nodes with this label; repeatable."),
+    click.option("--give-up-after", metavar="N|never", help="Failures in a row after which the task stops."),
     click.option("--notify-after", metavar="N|never", help="Failures in a row after which one notice is sent."),
     click.option("--notify", metavar="NAME|never", help="Destinations to send messages to; see 'horae notify ls'."),
     click.option("--notify-on", metavar="LIST", help="failed, recovered, overdue, succeeded. Default: the first two."),
@@ -85,8 +97,8 @@ _POLICY_OPTIONS: Final = (
     ),
     click.option("--gate-timeout", metavar="30s", help="Longest time that the gate may take."),
     click.option("--guarantee", type=one_of(Guarantee), help="Whether a run is repeated after a crash."),
-    click.option("--priority", type=INTEGER, help="-100 to 100; higher comes first."),
-    click.option("--policies", metavar="JSON", help="Any policies, in full; the options above come first."),
+    click.option("--priority", type=INTEGER, help="Priority from -100 to 100; higher comes first."),
+    click.option("--policies", metavar="JSON", help="The policies as JSON, in full; the options above come first."),
 )
 definition_options: Final = option_group("definition", *_TARGET_OPTIONS, *_SETTING_OPTIONS, *_POLICY_OPTIONS)
 
@@ -318,3 +330,23 @@ def _name_from_url(url: str) -> str:
         return f"{address.hostname or ''}{address.path}".rstrip("/")
     except ValueError:  # the target refuses a malformed address
         return ""
+
+
+input_options: Final = option_group(
+    "inputs",
+    click.option("--input", metavar="JSON|@FILE|-", help="Payload of this run alone, instead of the task's."),
+    click.option(
+        "--merge",
+        metavar="JSON|@FILE|-",
+        help="Changes of the task's payload for this run alone; null removes a field.",
+    ),
+)
+
+
+def read_input_options(inputs: Values) -> RunInput | None:
+    replacement, patch = inputs["input"], inputs["merge"]
+    if replacement is not None and patch is not None:
+        raise refuse_input("one_input", name="input")
+    if patch is not None:
+        return make_input("merge", json_option("--merge", patch))
+    return None if replacement is None else make_input("replace", json_option("--input", replacement))

@@ -12,15 +12,27 @@ from ..clock import SystemClock
 from ..errors import HoraeError, StoreError
 from ..node.control_socket import SupervisorLink, control_socket, watch_supervisor
 from ..node.event_loop import run_fast
-from ..node.time_slice import request_short_slice
-from ..node.worker import run_worker, stop_event
+from ..node.worker import request_short_slice, run_worker, stop_event
+from ..service.tasks.demo_tasks import FLAKY
+from ..targets.function.context import Context
 from .app_loader import load_app
-from .commands.operate.demo_tasks import register_demo_function
 from .node_options import UpOptions
 from .output.failure import ErrorStyle, environment_language, exit_code_of, print_failure
 from .output.node_reports import PrintedWorkerReports
 from .output.streams import prepare_streams
 from .output.terminal_log import configure_node_log
+
+
+def flaky(ctx: Context) -> str:
+    """Fail at the first attempt and succeed at the next."""
+    if ctx.attempt == 1:
+        raise ConnectionError("the demo fails on purpose at its first attempt")
+    return f"it worked at attempt {ctx.attempt}"
+
+
+def register_demo_function(app: Horae) -> None:
+    """Register the function of the flaky demo task; also without `--demo`, as the task may exist from an earlier start."""
+    app.task(name=FLAKY)(flaky)
 
 
 def main() -> None:

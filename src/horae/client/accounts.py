@@ -1,4 +1,4 @@
-"""Owners, agents, tokens, browser sessions and the audit trail of a server."""
+"""Owners, agents, tokens, browser sessions, saved views and the audit trail of a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ..model.page import Page
 from ..schedule.durations import format_iso_duration
 from ..service.accounts.audit import ALL_ROWS, AuditFilter, AuditRow, ChainVerdict
 from ..service.accounts.sessions import MadeLink
-from ..wire.accounts import read_agent, read_audit_row, read_owner, read_session, read_token, read_verdict
+from ..service.accounts.views import View
+from ..wire.accounts import read_agent, read_audit_row, read_owner, read_session, read_token, read_verdict, read_view
 from ..wire.instants import parse_instant, utc
 from ..wire.tasks.facts import read_facts
 from .connection import Connection, path_segment
@@ -237,3 +238,34 @@ class RemoteApprovals:
         query = [] if owner is None else [("owner", owner)]
         response = await self._connection.post(f"/v1/agents/{path_segment(agent)}/{action}", None, query)
         return await decode_response(self._connection, lambda each: int(each["tasks"]), response)
+
+
+_VIEWS = "/v1/views"
+
+
+class RemoteViews:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self, principal: Principal, list_name: str | None = None) -> tuple[View, ...]:
+        del principal
+        response = await self._connection.get(_VIEWS, [] if list_name is None else [("list", list_name)])
+        return await decode_response(self._connection, lambda each: tuple(map(read_view, each["items"])), response)
+
+    async def get(self, principal: Principal, list_name: str, name: str) -> View:
+        del principal
+        response = await self._connection.get(_view_path(list_name, name))
+        return await decode_response(self._connection, read_view, response)
+
+    async def save(self, principal: Principal, list_name: str, name: str, query: str) -> View:
+        del principal
+        response = await self._connection.put(_view_path(list_name, name), {"query": query})
+        return await decode_response(self._connection, read_view, response)
+
+    async def remove(self, principal: Principal, list_name: str, name: str) -> None:
+        del principal
+        await self._connection.delete(_view_path(list_name, name))
+
+
+def _view_path(list_name: str, name: str) -> str:
+    return f"{_VIEWS}/{path_segment(list_name)}/{path_segment(name)}"

@@ -1,4 +1,4 @@
-"""Nodes, lanes and the overview (counts by state) of a server."""
+"""Nodes, lanes, overview (counts by state) and doctor of a server."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 from ..model.accounts.principal import Principal
 from ..model.lanes.lane import LaneStatus, LaneUse
 from ..model.lanes.rate import RateChange
+from ..ports.doctor import DoctorReport
 from ..ports.store import Node
 from ..service.runs.lanes import LaneDetail
 from ..service.runs.nodes import NodeStatus
 from ..service.runs.overview import Overview
+from ..wire.doctor import read_report
 from ..wire.lanes import read_lane_detail, read_lane_status
 from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
 from .connection import Connection, QueryParameters, path_segment
@@ -86,3 +88,19 @@ async def _fetch_all(connection: Connection, path: str, read: Callable[[Any], T]
     """Read a list that the server does not paginate."""
     response = await connection.get(path)
     return await decode_response(connection, lambda each: tuple(map(read, each["items"])), response)
+
+
+class RemoteDoctor:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def report(self, principal: Principal) -> DoctorReport:
+        """Return the report; its sentences are in the language of the connection."""
+        del principal
+        return await decode_response(self._connection, read_report, await self._connection.get("/v1/doctor"))
+
+    async def durability(self, principal: Principal) -> DoctorReport:
+        """Return only what the server of the store can lose."""
+        del principal
+        response = await self._connection.get("/v1/doctor", (("only", "durability"),))
+        return await decode_response(self._connection, read_report, response)

@@ -5,24 +5,30 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..clock import Clock
-from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit, RemoteSessions, RemoteTokens
+from .accounts import (
+    RemoteAccounts,
+    RemoteAgents,
+    RemoteApprovals,
+    RemoteAudit,
+    RemoteSessions,
+    RemoteTokens,
+    RemoteViews,
+)
 from .agent_safety import RemoteAgentStop, RemoteBudgets
 from .bulk import RemoteBulk, RemoteOperations
 from .connection import Connection
 from .decode import decode_response
 from .deliveries import RemoteDeliveries
 from .destinations import RemoteDestinations
-from .doctor import RemoteDoctor
 from .events import RemoteEvents
 from .groups import RemoteGroups
-from .nodes import RemoteLanes, RemoteNodes, RemoteOverviews
+from .nodes import RemoteDoctor, RemoteLanes, RemoteNodes, RemoteOverviews
 from .plans import RemotePlans
 from .runs import RemoteExplanations, RemoteFailures, RemotePlannedRuns, RemoteRuns
 from .secrets import RemoteSecrets
 from .stations import RemoteStations
 from .streams import RemoteStreams
 from .tasks import RemoteFunctions, RemoteTasks
-from .views import RemoteViews
 from .webhooks import RemoteWebhooks
 
 

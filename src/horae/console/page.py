@@ -1,4 +1,4 @@
-"""One request to a page: signed-in viewer, form and service; and the wrapper that authenticates, checks and shows errors."""
+"""One request to a page: viewer, form with its problems, and service; the wrapper authenticates, checks and shows errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ..errors import HoraeError, NotAuthenticated, Refusal, StoreError
+from ..errors import Conflict, HoraeError, InvalidSchedule, InvalidTask, NotAuthenticated, Refusal, StoreError, TooMuch
 from ..service.accounts.sessions import csrf_token
 from ..service.service import Service
 from ..web.problems import status_of
@@ -19,6 +19,7 @@ from ..web.request_context import AppContext, app_context, request_id
 from ..wire.problems import problem_json, sentence_of
 from .messages import TEXTS
 from .notice import Notice, Undo, set_notice
+from .refusals import refuse
 from .renderer import page_response, requested_parts
 from .request import NEXT_FIELD, Form, check_csrf, check_origin, local_path, read_form, session_cookie
 from .viewer import ANONYMOUS, Viewer, make_viewer, viewer_zone
@@ -157,3 +158,24 @@ def error_response(request: Request, viewer: Viewer, error: HoraeError) -> Respo
         problem["detail"] = sentence_of(error, viewer.language).message
     data = {"problem": problem, "request_id": request_id(request)}
     return page_response(request, viewer, "error.html", data, status)
+
+
+FORM_ERRORS: Final = (InvalidTask, InvalidSchedule, Conflict, TooMuch)
+"""Errors that a user mends in the form. Others, such as an absent object, get a page of their own."""
+CONFIRM_FIELD: Final = "confirm"
+
+
+def form_problem(request: PageRequest, error: HoraeError | None) -> dict[str, Any]:
+    """Return what a template shows of the problem; no `problem` where there is no error."""
+    return {"problem": None if error is None else problem_json(error, request.viewer.language)}
+
+
+def form_status(error: HoraeError | None) -> int:
+    return 200 if error is None else status_of(error)
+
+
+def check_confirmation(request: PageRequest, word: str) -> None:
+    """Refuse a deletion whose form does not repeat this word."""
+    typed = request.form.text(CONFIRM_FIELD)
+    if typed != word:
+        raise refuse("not_confirmed", value=typed, wanted=word)

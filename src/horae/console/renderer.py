@@ -17,7 +17,7 @@ from ..model.agents.group import GROUP_OWNER_PREFIX
 from ..model.events.event import EventKind
 from ..version import __version__
 from . import formats
-from .messages import TEXTS, scripts
+from .messages import TEXTS
 from .notice import drop_notice, read_notice
 from .outcomes import run_sign, task_sign
 from .viewer import Viewer
@@ -151,7 +151,8 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
 @cache
 def script_texts(language: Language) -> tuple[tuple[str, str], ...]:
     """Return the texts of the scripts, with their placeholders, which the scripts fill in."""
-    return tuple((name, text.en if language == "en" else text.zh) for name, text in scripts.TEXTS.items())
+    texts = ((name, text) for name, text in TEXTS.items() if name.startswith("js_"))
+    return tuple((name, text.en if language == "en" else text.zh) for name, text in texts)
 
 
 class PageLink(NamedTuple):

@@ -15,7 +15,7 @@ from ..clock import Clock
 from ..engine.janitor import ZONE_DATA_KEY
 from ..engine.process_identity import is_gone
 from ..errors import HoraeError, Refusal
-from ..lifecycle.control.resume import can_start_again
+from ..lifecycle.control.pause import can_start_again
 from ..message import Message
 from ..model.accounts.account import is_blocked
 from ..model.accounts.principal import LOCAL, LOCAL_OWNER

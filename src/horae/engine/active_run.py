@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, get_args
 
 from ..clock import Clock
-from ..model.events.trace_context import traceparent
 from ..model.gate import NO_DATA, GateVerdict
-from ..model.ids import occurrence_key
+from ..model.ids import occurrence_key, traceparent
 from ..model.lanes.idle import YieldKind, YieldReason
 from ..model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, shorten
 from ..model.messages import RunWrites, StreamQuota

@@ -17,7 +17,7 @@ from ..model.run import Origin
 from ..model.task import Target, TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 from .conclude import conclude
-from .control.resume import end_pause
+from .control.pause import end_pause
 from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import run_event, skip_rows
 from .fast_path import fast_claim

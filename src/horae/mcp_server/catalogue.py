@@ -39,7 +39,7 @@ ZONE: Final[Schema] = {
 DO: Final[Schema] = {
     "type": ["string", "object"],
     "description": (
-        "What to do: a text is a prompt to yourself, told when it is due; or one of "
+        "What to do: a text is a prompt to yourself, given when it is due; or one of "
         '{"http": {"url": …}}, {"command": ["program", …]}, {"function": "name"}, {"event": "topic"}, '
         'with "payload" beside it.'
     ),

@@ -25,10 +25,10 @@ from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ..service.runs.nodes import NodeState
 from ..service.service import Service
 from ..service.tasks.default_zone import zone_of_deployment
-from ..web.application import Application
 from ..web.authentication import authenticate
 from ..web.body import MAX_BODY_BYTES, read_body, read_json_body
 from ..web.language import request_language, states_language
+from ..web.middleware import Application
 from ..web.problems import problem_response
 from ..web.request_context import app_context
 from .call import ToolContext

@@ -1,4 +1,4 @@
-"""Ids: prefixed, sortable by time and not guessable; and the idempotency key of an occurrence."""
+"""Ids: prefixed, sortable by time and not guessable; the instants that they encode; idempotency keys and trace ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from itertools import takewhile
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .run import Origin, Run
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -99,3 +102,62 @@ def occurrence_key(task_id: str, origin: str, planned: datetime) -> str:
 def hash_fraction(name: str) -> float:
     """Hash a name to a number in [0, 1): pseudo-random jitter that a replay repeats."""
     return int.from_bytes(blake2b(name.encode(), digest_size=6).digest()) / 2**48
+
+
+_RUN_PREFIX: Final = "run_"
+_EARLIEST: Final = -(2**63)
+_LATEST: Final = 2**63 - 1
+
+
+def planned_range_of_prefix(prefix: str) -> tuple[int, int] | None:
+    """Return the range of planned instants (microseconds) of ids with this prefix; None if no id can have it.
+
+    A lookup uses the index on planned instants with it. An index on all ids would write a separate page for every run of a
+    burst, because ids end in random digits.
+    """
+    digits = prefix[len(_RUN_PREFIX) : len(_RUN_PREFIX) + TIMESTAMP_DIGITS]
+    if not prefix.startswith(_RUN_PREFIX) or not set(digits) <= _DIGITS:
+        return None
+    start, end = (
+        int(digits.ljust(TIMESTAMP_DIGITS, "0"), 16) * 1000,
+        int(digits.ljust(TIMESTAMP_DIGITS, "f"), 16) * 1000 + 999,
+    )
+    return (start or _EARLIEST), min(end, _LATEST)
+
+
+def planned_range_of_id(run_id: str) -> tuple[int, int] | None:
+    """Return the millisecond that a run id encodes as a range of microseconds; None if it encodes none.
+
+    Ids of runs planned before 1970 encode zero, so its range starts at the earliest instant.
+    """
+    digits = run_id[len(_RUN_PREFIX) : len(_RUN_PREFIX) + TIMESTAMP_DIGITS]
+    if not run_id.startswith(_RUN_PREFIX) or len(digits) < TIMESTAMP_DIGITS or not set(digits) <= _DIGITS:
+        return None
+    start = int(digits, 16) * 1000
+    return (start or _EARLIEST), start + 999
+
+
+def trace_id(run: Run) -> str:
+    """Return the trace id, shared by all attempts at an occurrence and by all runs of its chain.
+
+    The W3C trace context follows from the identity of a run, so that it is neither stored nor passed on.
+    """
+    return _derive_trace_id(*run.root)
+
+
+def traceparent(run: Run) -> str:
+    """Return the `traceparent` header; each attempt is a span of its own."""
+    return _format_traceparent(_derive_trace_id(*run.root), run.id)
+
+
+def first_traceparent(task_id: str, origin: Origin, planned: datetime) -> str:
+    """Return the `traceparent` of the first attempt, before the run exists."""
+    return _format_traceparent(_derive_trace_id(task_id, origin, planned), run_id(task_id, origin, planned, 1))
+
+
+def _derive_trace_id(task_id: str, origin: Origin, planned: datetime) -> str:
+    return occurrence_key(task_id, origin, planned).removeprefix("occ_")
+
+
+def _format_traceparent(trace: str, run: str) -> str:
+    return f"00-{trace}-{blake2b(run.encode(), digest_size=8).hexdigest()}-01"

@@ -6,6 +6,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from .accounts.principal import Quotas
 from .message_refusals import refuse
 from .record import RecordWrite
 from .text.field_checks import check_number, check_text
@@ -256,3 +257,13 @@ def check_writes(writes: RunWrites) -> None:
         raise refuse("too_many_writes", most=RUN_MESSAGES)
     for message in writes.messages:
         check_message(message)
+
+
+def stream_quota_of(quotas: Quotas) -> StreamQuota:
+    return StreamQuota(
+        streams=quotas.message_streams,
+        bytes=quotas.stored_message_bytes,
+        messages=quotas.stream_messages,
+        readers=quotas.stream_readers,
+        text_bytes=quotas.message_bytes,
+    )

@@ -81,8 +81,8 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "到期时没有可用的执行者,而补跑策略不会补跑。",
     ),
     Reason.MERGED: (
-        "It came due while nothing could run it, and one later run stands for the whole stretch.",
-        "到期时没有可用的执行者,由之后的一次运行代表整段。",
+        "It came due while nothing could run it, and one later run makes up for all of them.",
+        "到期时没有可用的执行者,由之后的一次运行一并补上。",
     ),
     Reason.PAUSED: ("The task was paused at that time.", "当时任务处于暂停状态。"),
     Reason.SKIP_REQUESTED: ("It was skipped on request.", "按要求跳过了这一次。"),

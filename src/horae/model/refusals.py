@@ -53,7 +53,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_lane_placeholder": RefusalEntry(
             InvalidTask,
-            "The lane '{value}' has '{placeholder}', which nothing can be put in for.",
+            "The lane '{value}' has '{placeholder}', which has no value here.",
             "Write {{owner}}, {{agent}} in a task of an agent, or {{label:x}} with a label that the task has.",
             "通道“{value}”中的“{placeholder}”无法替换。",
             "可以写 {{owner}};智能体的任务可以写 {{agent}};也可以写 {{label:x}},其中 x 是任务已有的标签。",
@@ -221,7 +221,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_labels": RefusalEntry(
             InvalidTask,
-            "These labels cannot be kept: {value}.",
+            "These labels cannot be stored: {value}.",
             "Labels are at most {most} pairs of short texts, for example {{'source': 'import'}}.",
             "无法保存这些标签:{value}。",
             "标签最多 {most} 对短文本,例如 {{'source': 'import'}}。",
@@ -292,7 +292,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "past_not_allowed": RefusalEntry(
             NotAllowed,
-            "Only an admin, an import or a plan may bring the past of a task along.",
+            "Only an admin, an import or a plan may give a task a past.",
             "Leave 'past' out: the task then begins now. Or ask an admin to make it.",
             "只有管理员、导入或计划才能带入任务的过去。",
             "请去掉 past:任务将从现在开始。或请管理员创建它。",
@@ -392,8 +392,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "not_past": RefusalEntry(
             InvalidTask,
-            "{value} is no instant of a run that is over.",
-            "Give instants with a zone, from 1970 on, that are not still to come; check the clocks of both machines.",
+            "{value} is not an instant of a run that has ended.",
+            "Give past instants with a zone, from 1970 on; check the clocks of both machines.",
             "{value} 不可能是已结束运行的时刻。",
             "请给出带时区、1970 年以后且不晚于现在的时刻;并检查两台机器的时钟。",
         ),
@@ -408,8 +408,8 @@ CATALOGUE: Final = RefusalCatalogue(
             NotFound,
             "There is no owner '{owner}' that you may act for.",
             "Leave the owner out to act for yourself.",
-            "没有你可以代表的所有者“{owner}”。",
-            "省略所有者即代表你自己。",
+            "没有您可以代表的所有者“{owner}”。",
+            "省略所有者即代表您自己。",
         ),
         "unknown_store": RefusalEntry(
             UnknownStore,
@@ -428,7 +428,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "being_loaded": RefusalEntry(
             Conflict,
-            "This module is only loaded to find one function in it, and must not open its app by doing so.",
+            "This module is loaded only to find one of its functions; its import must not open the app.",
             "Put what starts the app under: if __name__ == '__main__'.",
             "加载此模块只是为了找到其中的一个函数,加载时不能打开应用。",
             "请把启动应用的代码放在 if __name__ == '__main__' 之下。",
@@ -562,7 +562,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "run_over": RefusalEntry(
             Conflict,
             "The run has already ended as {state}.",
-            "An end is final. For another run use 'horae run {task}'.",
+            "The end of a run is final. For another run use 'horae run {task}'.",
             "该运行已以 {state} 结束。",
             "结束状态不可更改;如需再次运行请用“horae run {task}”。",
         ),
@@ -617,8 +617,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_page": RefusalEntry(
             InvalidTask,
-            "'{value}' cannot be asked for: {wanted}.",
-            "Ask for 1 to {most} at a time, and go on with the 'after' of the page before.",
+            "'{value}' cannot be requested: {wanted}.",
+            "Request 1 to {most} at a time, and continue with the 'after' of the previous page.",
             "无法按“{value}”查询:{wanted}。",
             "每次请求 1 到 {most} 条,并用上一页的 after 继续。",
         ),
@@ -639,7 +639,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "no_such_node": RefusalEntry(
             NotFound,
             "There is no node '{id}'.",
-            "See which there are with 'horae nodes'; it may have gone already.",
+            "List the nodes with 'horae nodes'; it may have ended already.",
             "没有节点“{id}”。",
             "可用“horae nodes”查看;它可能已经离开。",
         ),
@@ -702,7 +702,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "unclear_moment": RefusalEntry(
             InvalidTask,
             "'{value}' is not an instant that can be queried.",
-            "Say it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, now, yesterday, 'today at 9am', 'last Monday 18:00', or '5m ago'.",
+            "Write it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, now, yesterday, 'today at 9am', 'last Monday 18:00', or '5m ago'.",
             "“{value}”不是可以查询的时刻。",
             "可以写成 2026-11-15T02:00Z、“2026-11-15 02:00”、2026-11-15、02:00、现在、昨天、“今天早上9点”、“上周一18:00”,或“5分钟前”。",
         ),
@@ -729,15 +729,15 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "backfill_going": RefusalEntry(
             Conflict,
-            "Something between {first} and {last} is being backfilled already.",
-            "Wait until that has ended, or give a range that does not touch it.",
+            "Occurrences between {first} and {last} are being backfilled already.",
+            "Wait until that has ended, or give a range that does not overlap it.",
             "{first} 与 {last} 之间已有内容正在回填。",
             "请等它结束,或给出不与之相交的区间。",
         ),
         "bad_period": RefusalEntry(
             InvalidTask,
             "From {since} until {until} is not a period that can be planned.",
-            "Give an end after the begin, at most {most} later.",
+            "Give an end after the start, at most {most} later.",
             "从 {since} 到 {until} 不是可以规划的时段。",
             "结束须晚于开始,最多晚 {most}。",
         ),
@@ -750,7 +750,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "deadline_past": RefusalEntry(
             InvalidTask,
-            "More time until {until} would be none: that is over already.",
+            "The deadline cannot be moved to {until}: that instant has passed.",
             "Give a later instant, or answer with a result or an error.",
             "延长到 {until} 没有意义:该时刻已经过去。",
             "请给出更晚的时刻,或以结果或错误作答。",
@@ -771,7 +771,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "declared_twice": RefusalEntry(
             InvalidTask,
-            "'{name}' is declared twice, and not alike: {diff}.",
+            "'{name}' is declared twice with different values: {diff}.",
             "Declare it once, or give one of them another name.",
             "“{name}”被声明了两次,且不一致:{diff}。",
             "请只声明一次,或为其中一个换个名字。",
@@ -786,7 +786,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "bad_parameter": RefusalEntry(
             InvalidTask,
             "No payload can give '{argument}' to {function}: its type is {wanted}.",
-            "Give it a default, or a type that JSON can say: numbers, texts, dates, lists, enums, dataclasses.",
+            "Give it a default, or a type that JSON can express: numbers, texts, dates, lists, enums, dataclasses.",
             "任何负载都无法为 {function} 提供“{argument}”:它的类型是 {wanted}。",
             "请给它默认值,或使用 JSON 能表达的类型:数字、文本、日期、列表、枚举、数据类。",
         ),

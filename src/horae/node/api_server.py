@@ -37,7 +37,7 @@ from .supervisor import STORE_LOST
 if TYPE_CHECKING:
     from ..app import Horae
     from ..observe.metrics_server import Observability
-    from ..web.application import Application
+    from ..web.middleware import Application
     from .options import NodeOptions
 
 _TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)

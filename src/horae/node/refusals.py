@@ -32,7 +32,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "not_supervised_here": RefusalEntry(
             InvalidTask,
-            "'{value}' is no order for a worker.",
+            "'{value}' is not a command for a worker.",
             "Workers are started by 'horae up'.",
             "“{value}”不是工作进程的启动参数。",
             "工作进程由“horae up”启动。",

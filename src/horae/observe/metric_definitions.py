@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from ..model.run import Origin
-from ..model.stations.cause import Cause
+from ..model.stations.station import Cause
 
 Kind = Literal["counter", "gauge", "histogram"]
 Process = Literal["api", "engine", "both"]

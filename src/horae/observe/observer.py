@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..clock import Clock
-from ..model.events.trace_context import trace_id
+from ..model.ids import trace_id
 from ..model.outcome import Outcome
 from ..ports.full_store import FullStore
 from ..ports.store import DEFAULT_TERMS, Terms

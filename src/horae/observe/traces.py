@@ -1,6 +1,6 @@
 """OpenTelemetry tracing: a span for each request and each run, where an exporter is configured by `OTEL_…` variables.
 
-The trace and span ids of a run are derived from the run (`model/events/trace_context.py`), so that every process knows
+The trace and span ids of a run are derived from the run (`model/ids.py`), so that every process knows
 them: the API returns and links them before the run starts, and the node passes them to the target.
 """
 
@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from ..model.events.trace_context import traceparent
+from ..model.ids import traceparent
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task

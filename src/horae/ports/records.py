@@ -1,11 +1,12 @@
-"""The records port: small versioned documents with an owner, keyed by (kind, key), for accounts, webhooks and others."""
+"""The records port: small versioned documents with an owner by (kind, key), and a write that reports a lost conflict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from ..errors import Conflict
 from ..model.events.event import Event
 from ..model.page import Page
 from ..model.record import Record as Record  # noqa: PLC0414 - callers import the record types with the protocol
@@ -35,3 +36,22 @@ class Records(Protocol):
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         """Remove up to `limit` expired records and return how many; costs next to nothing when there are none."""
+
+
+_CODE = "record_changed"
+
+
+def is_conflict_over(conflict: Conflict, kind: str) -> bool:
+    """Whether another writer changed a record of that kind meanwhile, so that a retry makes sense."""
+    return conflict.code == _CODE and conflict.facts.get("kind") == kind
+
+
+async def write_unless_changed(call: Awaitable[object]) -> bool:
+    """Await a write; return False if another writer had changed an attached record meanwhile."""
+    try:
+        await call
+    except Conflict as conflict:
+        if conflict.code != _CODE:
+            raise
+        return False
+    return True

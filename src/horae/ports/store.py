@@ -357,7 +357,7 @@ class Book(Protocol):
         """
 
     async def lane_line(self, lane: str, limit: int = 10_000) -> LaneLine:
-        """Return up to `limit` entries that wait for a slot of this lane, by priority, then due (`lifecycle/lanes/order.py`
+        """Return up to `limit` entries that wait for a slot of this lane, by priority, then due (`model/lanes/lane.py`
         has the order of turns)."""
 
     async def lane_runs(self, lane: str, limit: int = 20) -> tuple[Run, ...]:

@@ -31,7 +31,7 @@ from .stores import make_store, make_wakeup
 from .target_kinds import TargetKinds
 
 if TYPE_CHECKING:
-    from ..web.application import Application
+    from ..web.middleware import Application
 
 NOTIFY_INTERVAL: Final = 0.005
 """Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""

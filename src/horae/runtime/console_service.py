@@ -18,7 +18,7 @@ from .external_sign_in import open_external_sign_in
 from .observability import make_observability
 
 if TYPE_CHECKING:
-    from ..web.application import Application
+    from ..web.middleware import Application
 
 _STREAM_SECONDS: Final = 20.0
 """Other servers wait for open responses when they stop; browsers reopen a stream that has ended."""

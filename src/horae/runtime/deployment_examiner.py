@@ -53,10 +53,15 @@ from .agents.channel_kinds import known_channels
 from .agents.runtime import AGENT, with_agent_defaults
 from .plain_connection import plain_connection
 from .process_settings import process_zone, read_clock_tolerance
-from .server_features import find_missing_features
-from .store_access import find_access_problem
-from .store_status import ServerStatus, driver_of, library_versions, read_file_status, read_server_status
-from .stores import MYSQL, POSTGRES, is_on_server, mask_url, sqlite_path
+from .store_status import (
+    ServerStatus,
+    driver_of,
+    find_missing_features,
+    library_versions,
+    read_file_status,
+    read_server_status,
+)
+from .stores import MYSQL, POSTGRES, find_access_problem, is_on_server, mask_url, sqlite_path
 from .unused_settings import find_unused_settings
 
 if TYPE_CHECKING:

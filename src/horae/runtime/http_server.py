@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..model.refusals import refuse
 
 if TYPE_CHECKING:
-    from ..web.application import Application
+    from ..web.middleware import Application
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 4672

@@ -78,10 +78,9 @@ from .tasks.functions.declared_tasks import DeclaredTasks
 from .tasks.functions.functions import Functions, ResolvedRequest
 from .tasks.operations.bulk import Bulk
 from .tasks.operations.operations import Operations
-from .tasks.system_tasks import SystemTasks
 from .tasks.task_quota import TaskQuota
 from .tasks.task_request import TaskRequest
-from .tasks.tasks import Tasks
+from .tasks.tasks import SystemTasks, Tasks
 
 
 class Examination(Protocol):

@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..model.plans.codes import STATUS_TEXTS, CommandByte, FrameType, Status
-from ..model.stations.cause import Cause
 from ..model.stations.presence import StationPresence, WorkerPresence
-from ..model.stations.station import Station, StationKind, is_station_name
+from ..model.stations.station import Cause, Station, StationKind, is_station_name
 from .calls import Answer, Call, CallRequest
 from .frames import Malformed, Message, decode_message, encode_json, encode_message, status_name
 from .settings import StationSettings

@@ -1,4 +1,4 @@
-"""Chains in a transaction: the ends of occurrences are followed to the successors, and links are kept on both of their tasks.
+"""Chains in a transaction: ended occurrences are followed to the successors; links are kept on both tasks, and checked.
 
 The algorithm is the same in every store; `ChainAccess` is the transaction. In memory and in SQLite its coroutines never
 suspend.
@@ -6,7 +6,7 @@ suspend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ from ..lifecycle.chain import (
     skip_root,
 )
 from ..lifecycle.chain_graph import check_links, descendants_among, links_of, neighbours_of
-from ..model.chain_row import DEFAULT_CHAIN_LIMIT, MAX_DEPTH, ChainLimit, ChainRow
+from ..model.chain_row import DEFAULT_CHAIN_LIMIT, MAX_DEPTH, ChainLimit, ChainRow, ChainState
 from ..model.change import Change, Facts
 from ..model.origin import RootOccurrence
 from ..model.run import RunState
@@ -185,3 +185,31 @@ async def _collect(
             known[task.id] = task
         missing = {each for task in known.values() for each in neighbours(task)} - asked
     return known
+
+
+def contradicting_links(tasks: Iterable[tuple[Task, TaskState | None]]) -> list[tuple[str, str]]:
+    """Return the pairs of predecessor and successor that only one of both names.
+
+    A cancelled task is no longer listed by its predecessors. A predecessor may also be absent, because it was deleted by
+    force: the caller knows.
+    """
+    expected: set[tuple[str, str]] = set()
+    listed: set[tuple[str, str]] = set()
+    for task, state in tasks:
+        if state is not TaskState.CANCELLED:
+            expected.update((each, task.id) for each in links_of(task))
+        listed.update((task.id, each) for each in task.successors)
+    return sorted(expected ^ listed)
+
+
+def describe_link(predecessor: str, successor: str) -> str:
+    return f"The task {successor} and its predecessor {predecessor} disagree about their link."
+
+
+def find_row_problems(rows: Iterable[ChainRow]) -> Iterator[str]:
+    """Yield one sentence for each chain row that no sequence of ends leads to."""
+    for row in rows:
+        if row.state is ChainState.FIRED and row.planned is None:
+            yield f"The task {row.task_id} has fired for the root {row.root.key}, but has no instant for it."
+        elif row.state is ChainState.OPEN and {each.predecessor for each in row.arrivals}.issuperset(row.awaited):
+            yield f"The task {row.task_id} waits for nothing more of the root {row.root.key}, but has not been decided."

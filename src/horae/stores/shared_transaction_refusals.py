@@ -1,10 +1,12 @@
-"""Catalogue of refusals for `using=`, the caller's transaction: code, sentence and hint in two languages."""
+"""Refusals for `using=`, the caller's transaction, and a mixin for stores that refuse all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..errors import Conflict, Refusal
+from ..model.change import Change
 from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
 CATALOGUE: Final = RefusalCatalogue(
@@ -13,8 +15,8 @@ CATALOGUE: Final = RefusalCatalogue(
             Refusal,
             "This store cannot take a task into a transaction of yours.",
             "Leave 'using' out, or keep the tasks in SQLite or PostgreSQL, beside your own tables.",
-            "此存储无法把任务纳入你自己的事务。",
-            "请省略 using,或把任务与你自己的表一起放在 SQLite 或 PostgreSQL 中。",
+            "此存储无法把任务纳入您自己的事务。",
+            "请省略 using,或把任务与您自己的表一起放在 SQLite 或 PostgreSQL 中。",
         ),
         "wrong_connection": RefusalEntry(
             Refusal,
@@ -27,7 +29,7 @@ CATALOGUE: Final = RefusalCatalogue(
             Conflict,
             "The connection is in no transaction, so the task and your own writes would not be committed together.",
             "Begin one first, for example with {begin}.",
-            "该连接不在事务中,任务与你自己的写入无法一起提交。",
+            "该连接不在事务中,任务与您自己的写入无法一起提交。",
             "请先开始事务,例如 {begin}。",
         ),
         "failed_transaction": RefusalEntry(
@@ -71,3 +73,17 @@ CATALOGUE: Final = RefusalCatalogue(
 
 
 refuse: Final = CATALOGUE.refuse
+
+
+class NoSharedTransactions:
+    @property
+    def shares_transactions(self) -> bool:
+        return False
+
+    async def add_using(
+        self,
+        connection: object,  # noqa: ARG002
+        changes: Sequence[Change],  # noqa: ARG002
+        on_end: Callable[[], None],  # noqa: ARG002
+    ) -> None:
+        raise refuse("no_shared_transaction")

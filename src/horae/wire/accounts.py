@@ -7,9 +7,8 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
-from ..model.accounts.calendar_token import CalendarToken
 from ..model.accounts.principal import Quotas, Role, Scope
-from ..model.accounts.session import Session
+from ..model.accounts.session import CalendarToken, Session
 from ..schedule.durations import format_iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, ChainVerdict
 from ..service.accounts.views import View

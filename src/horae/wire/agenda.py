@@ -23,7 +23,7 @@ def agenda_json(facts: Facts) -> dict[str, Any]:
         "live": [run_json(run, task.name, task.schedule.zone) for run in facts.live],
         "lanes": [lane_json(lane) for lane in facts.lanes],
         "last_end": utc(facts.status.last_end),
-        "barred": None if facts.block_reason is None else facts.block_reason.value,
+        "block_reason": None if facts.block_reason is None else facts.block_reason.value,
         "digest": digest_of(task),
     }
 
@@ -36,7 +36,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "due": utc(entry.due),
         "planned": utc(entry.planned),
         "through": utc(entry.through),
-        "stand": entry.state.value,
+        "state": entry.state.value,
         "origin": entry.origin.value,
         "attempt": entry.attempt,
         "priority": entry.priority,
@@ -55,7 +55,7 @@ def with_agenda(facts: Facts, data: Mapping[str, Any]) -> Facts:
         entries=tuple(_read_entry(facts, each) for each in data["entries"]),
         live=tuple(read_run(each) for each in data["live"]),
         lanes=tuple(read_lane(each) for each in data["lanes"]),
-        block_reason=None if data["barred"] is None else Reason(data["barred"]),
+        block_reason=None if data["block_reason"] is None else Reason(data["block_reason"]),
     )
 
 
@@ -68,7 +68,7 @@ def _read_entry(facts: Facts, data: Mapping[str, Any]) -> Entry:
         parse_instant(data["planned"]),
         facts.task.owner,
         priority=data["priority"],
-        state=EntryState(data["stand"]),
+        state=EntryState(data["state"]),
         origin=Origin(data["origin"]),
         attempt=data["attempt"],
         through=parse_optional_instant(data["through"]),

@@ -10,8 +10,8 @@ from ..choices import Language
 from ..lifecycle.explain.explanation import Explanation, Verdict
 from ..lifecycle.explain.lane import LaneWait
 from ..model.agents.usage import RunUsage, to_micros
-from ..model.events.trace_context import trace_id
 from ..model.handled import Handled
+from ..model.ids import trace_id
 from ..model.lanes.idle import IdleRun, YieldKind, describe_yield
 from ..model.origin import ChainPlace, RootOccurrence
 from ..model.reason import Reason, describe_reason

@@ -9,7 +9,7 @@ from horae.agents.delivery.sender import DeliverySender
 from horae.agents.delivery.typing_signs import EVERY_SECONDS
 from horae.model.agents.delivery import DeliveryState, UncertainPolicy
 from horae.ports.channel import ChannelTools, ConnectionState, DeliveryReceipt, IncomingMessage
-from horae.runtime.delivery_sender import make_delivery_sender, read_uncertain_policy
+from horae.runtime.agents.host import make_delivery_sender, read_uncertain_policy
 from horae.service.tasks.task_request import TaskRequest
 from horae.settings import read_settings
 from horae.stores.memory import MemoryStore

@@ -10,8 +10,7 @@ from typing import Any
 
 from horae.agents.host.channel_states import ChannelStates
 from horae.agents.host.chat_commander import ChatCommander
-from horae.agents.host.chat_groups import ChatGroups
-from horae.agents.host.intake import ChannelIntake, IntakeParts
+from horae.agents.host.intake import ChannelIntake, ChatGroups, IntakeParts
 from horae.agents.host.known_chats import KnownChats
 from horae.agents.host.outbox import Outbox
 from horae.agents.host.router import Router

@@ -13,7 +13,7 @@ from horae.api.app import make_app
 from horae.model.accounts.principal import LOCAL
 from horae.runtime.agents.channel_webhooks import mounted_webhooks
 from horae.settings import read_settings
-from horae.web.application import Application
+from horae.web.middleware import Application
 from tests.agents.host.host_harness import HostHarness, open_host
 from tests.channels.asgi_call import Answer
 from tests.channels.whatsapp_service import APP_SECRET, PERSON, PHONE, TOKEN, VERIFY_TOKEN, WhatsAppService, sign, wrap

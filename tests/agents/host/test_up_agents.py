@@ -96,10 +96,10 @@ async def test_one_of_two_hosts_receives_and_the_other_takes_over(tmp_path: Path
             with suppress(ProcessLookupError):
                 os.kill(first, signal.SIGKILL)
             node.say("@Andy second")
-            await node.until(lambda: len(node.service.sent) == 2)
+            # The first answer comes again if the kill was faster than the record that it was sent.
+            await node.until(lambda: any("second" in text for _, text in node.service.sent))
 
             assert await node.holder() != first
-            assert "second" in node.service.sent[1][1]
 
 
 async def test_a_runtime_that_does_not_work_here_ends_the_start_with_a_clear_error(tmp_path: Path) -> None:

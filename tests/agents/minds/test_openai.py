@@ -15,11 +15,10 @@ from horae.agents.protocol import Usage
 from horae.agents.runner.minds import MindFailed, ask
 from horae.agents.runner.minds.chat_client import MAX_ATTEMPTS, ChatClient
 from horae.agents.runner.minds.chat_sessions import MAX_SESSIONS, REMOVED_NOTE, ChatSessions, Message, compact
-from horae.agents.runner.minds.mcp_tools import McpServer, open_mcp_tools
+from horae.agents.runner.minds.mcp_tools import McpServer, Tool, ToolAnswer, open_mcp_tools
 from horae.agents.runner.minds.mind import CUT_NOTE, MAX_ANSWER_CHARACTERS, STALE_SESSION
 from horae.agents.runner.minds.openai import MAX_CALLS, ModelOptions, OpenAiMind
 from horae.agents.runner.minds.shell_tool import ShellTools
-from horae.agents.runner.minds.tools import Tool, ToolAnswer
 from horae.clock import SystemClock
 from tests.servers.model_stub import Call, Calls, Cut, Fail, Hang, ModelStub, Reply, Say, running_stub
 

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from horae.agents.protocol import AgentResult, BadResult, Usage
-from horae.agents.target.last_result import last_result
 from horae.agents.target.turn_state import (
     MAX_TURN_ANSWERS,
     Action,
@@ -30,6 +29,7 @@ from horae.agents.target.turn_state import (
     TurnState,
     WriteLog,
     YieldRequested,
+    last_result,
     result_json,
 )
 from horae.model.lanes.idle import YieldKind, YieldReason

@@ -11,7 +11,7 @@ import pytest
 
 _READ = """
 import ctypes, os, struct, sys
-from horae.node.time_slice import request_short_slice
+from horae.node.worker import request_short_slice
 os.nice(int(sys.argv[1]))
 os.sched_setscheduler(0, int(sys.argv[2]), os.sched_param(0))
 accepted = request_short_slice()

@@ -264,7 +264,7 @@ def test_outage_is_reported_in_json(deployment: Deployment) -> None:
             6,
             "There are several Horae objects in two.py: one, two.",
         ),
-        ("two.py:three", "from horae import Horae\none, two = Horae(), Horae()\n", 3, "'three' is no Horae object"),
+        ("two.py:three", "from horae import Horae\none, two = Horae(), Horae()\n", 3, "'three' is not a Horae object"),
         (
             "no_store.py",
             "from horae import Horae\napp = Horae('nowhere://')\n",
@@ -310,7 +310,7 @@ def test_removed_store_file_stops_up_with_an_error(deployment: Deployment, *, re
     line = up.expect("is gone or was replaced; what was written since is not in it")
     assert str(deployment.path) in line
     assert up.ends() == 7
-    assert not any("begins again" in each for each in up.output)
+    assert not any("restarts in" in each for each in up.output)
     assert deployment.path.exists() is replaced
 
 

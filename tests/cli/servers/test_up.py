@@ -99,7 +99,7 @@ def test_worker_process_with_bad_arguments_is_refused() -> None:
         command = [sys.executable, "-m", "horae.cli.worker_process", *output.split()]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
         assert done.returncode == 6, done
-        assert f"'{output}' is no order for a worker." in done.stderr
+        assert f"'{output}' is not a command for a worker." in done.stderr
 
 
 def test_first_start_makes_admin_token_after_tokens_of_members(deployment: Deployment) -> None:

@@ -27,10 +27,9 @@ from horae.agents.protocol import (
     write_input,
     write_input_file,
 )
-from horae.agents.runner.child import ChildFailed, run_child
+from horae.agents.runner.child import ChildFailed, prompt_with_data, run_child, run_script
 from horae.agents.runner.inbox import MAX_MESSAGES, Inbox
 from horae.agents.runner.main import main
-from horae.agents.runner.script import prompt_with_data, run_script
 from horae.agents.runtimes.bubblewrap import BubblewrapRuntime
 from horae.agents.runtimes.process import ProcessRuntime
 from horae.ports.runtime import ForwardedSocket, Mount, RuntimeProcess, RuntimeSpec

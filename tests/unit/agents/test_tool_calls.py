@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from horae.agents.protocol import read_tool_call, write_tool_call
-from horae.agents.runner.minds.tools import report_tool_call
+from horae.agents.runner.minds.mcp_tools import report_tool_call
 from horae.agents.target.run_log import AgentLog
 
 

@@ -20,8 +20,8 @@ from horae.console.shape_form import (
     read_value,
     to_texts,
 )
+from horae.console.tasks.fields import TaskWords
 from horae.console.tasks.form import OMITTED, POLICIES, TARGET_KINDS, body_of, further_shape, texts_of_task
-from horae.console.tasks.words import TaskWords
 from horae.errors import Refusal
 from horae.model.task import Target
 from horae.testing.factories import a_task

@@ -9,9 +9,9 @@ import pytest
 
 from horae.choices import Language
 from horae.clock import SystemClock
+from horae.console.tasks.fields import TaskWords
 from horae.console.tasks.form import body_of, field_of, is_same_schedule, texts_of_task
 from horae.console.tasks.merge import base_json, merge_texts
-from horae.console.tasks.words import TaskWords
 from horae.errors import Refusal
 from horae.model.accounts.principal import LOCAL, Principal, Scope
 from horae.model.task import Task

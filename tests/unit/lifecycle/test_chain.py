@@ -12,7 +12,7 @@ from horae.lifecycle.control.edit import backfill
 from horae.model.chain_row import Arrival, ChainRow, ChainState
 from horae.model.change import NOTHING, Change
 from horae.model.entry import EntryKind, EntryState
-from horae.model.events.trace_context import trace_id, traceparent
+from horae.model.ids import trace_id, traceparent
 from horae.model.origin import NO_SUCCESSORS, ChainPlace, Origin, RootOccurrence
 from horae.model.outcome import Cancelled, Failed, Skipped, Succeeded, TimedOut
 from horae.model.pauses import pause_note

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from horae.lifecycle.control.control import resume
-from horae.lifecycle.control.resume import can_start_again
+from horae.lifecycle.control.pause import can_start_again
 from horae.lifecycle.explain.explanation import (
     _SENTENCES,
     Explanation,
@@ -453,7 +453,7 @@ def test_newest_row_of_a_paused_task_is_explained_with_the_pause() -> None:
 @pytest.mark.parametrize(
     ("missed", "reason", "english", "chinese"),
     [
-        ("latest", Reason.MERGED, "one later run stands for the whole stretch", "由之后的一次运行代表整段"),
+        ("latest", Reason.MERGED, "one later run makes up for all of them", "由之后的一次运行一并补上"),
         ("all", Reason.MISSED_SKIPPED, "the resume did not make up for it", "恢复时没有补跑它"),
     ],
 )

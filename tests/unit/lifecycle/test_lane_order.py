@@ -6,10 +6,9 @@ import pytest
 
 from horae.lifecycle.explain.explanation import Explanation, Verdict, with_lane
 from horae.lifecycle.explain.lane import LaneWait, earliest_start, lane_words, parked_entry, soonest
-from horae.lifecycle.lanes.order import turn_order
 from horae.model.change import Facts
 from horae.model.entry import MAX_REPARKS, EntryKind, EntryState
-from horae.model.lanes.lane import MAX_LANE_LIMIT, LaneWaiter
+from horae.model.lanes.lane import MAX_LANE_LIMIT, LaneWaiter, turn_order
 from horae.model.lanes.rate import Rate
 from horae.model.run import Span
 from horae.model.task import NEW_TASK_STATUS

@@ -23,9 +23,8 @@ from horae.model.events.event import EventKind
 from horae.model.outcome import Failed, Succeeded
 from horae.model.plans.codes import PlanState, Status
 from horae.model.plans.layout import FoundPlan, PlanRow, canonical_member, member_of, parse_member
-from horae.model.plans.plan import Plan, plan_of
+from horae.model.plans.plan import Plan, plan_of, plan_target
 from horae.model.plans.refusals import refuse
-from horae.model.plans.target import plan_target
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import PauseCause, TaskState

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from horae.errors import Refusal
 from horae.lifecycle.explain.explanation import explain
-from horae.lifecycle.explain.lane import LaneWait, earliest_start, lane_words
-from horae.lifecycle.explain.rate import rate_words
+from horae.lifecycle.explain.lane import LaneWait, earliest_start, lane_words, rate_words
 from horae.lifecycle.lanes.rate import instant_after, keep_last_starts, next_start, record_starts, starts_left
 from horae.lifecycle.start import full_lane
 from horae.model.entry import EntryState

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from horae.model.accounts.calendar_token import CalendarToken, calendar_token_from, calendar_token_record
 from horae.model.accounts.principal import Scope
 from horae.model.accounts.session import (
     ABSOLUTE_LIMIT,
     IDLE_LIMIT,
     USE_RESOLUTION,
+    CalendarToken,
     Session,
     SignInLink,
+    calendar_token_from,
+    calendar_token_record,
     link_from,
     link_record,
     session_from,

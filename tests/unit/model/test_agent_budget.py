@@ -264,4 +264,4 @@ def test_record_keeps_the_whole_budget() -> None:
         3,
     )
     assert budget_from(budget_record(budget)) == budget
-    assert budget_from(budget_record(budget._replace(told=None))).told is None
+    assert budget_from(budget_record(budget._replace(notice_day=None))).notice_day is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from horae.model.agents.channel_state import ChannelState, channel_state_from, channel_state_record
+from horae.agents.host.channel_states import ChannelState, channel_state_from, channel_state_record
 from horae.model.agents.known_chat import (
     KNOWN_CHAT_RETENTION,
     KnownChat,

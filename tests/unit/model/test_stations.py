@@ -8,9 +8,9 @@ import pytest
 
 from horae.model.plans.codes import Status
 from horae.model.stations.ballot import Ballot, Vote, ballot_from, ballot_record, open_ballot
-from horae.model.stations.cause import Cause
 from horae.model.stations.presence import StationPresence, WorkerPresence, presence_from, presence_record
 from horae.model.stations.station import (
+    Cause,
     Station,
     StationKey,
     StationKind,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from horae.model.accounts.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS
-from horae.model.accounts.stream_quota import stream_quota_of
-from horae.model.messages import DEFAULT_QUOTA, StreamQuota
+from horae.model.messages import DEFAULT_QUOTA, StreamQuota, stream_quota_of
 
 
 def test_each_quota_of_messages_is_a_limit_of_streams() -> None:

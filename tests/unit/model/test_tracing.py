@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from horae.model.events.trace_context import first_traceparent, trace_id, traceparent
-from horae.model.ids import run_id
+from horae.model.ids import first_traceparent, run_id, trace_id, traceparent
 from horae.model.run import Origin, Run, RunState
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -47,8 +47,7 @@ from horae.service.tasks.functions.declared_tasks import DeclaredTasks
 from horae.service.tasks.functions.functions import Functions
 from horae.service.tasks.operations.bulk import Bulk
 from horae.service.tasks.operations.operations import Operations
-from horae.service.tasks.system_tasks import SystemTasks
-from horae.service.tasks.tasks import Tasks
+from horae.service.tasks.tasks import SystemTasks, Tasks
 
 SERVICES: Final = (
     Tasks,

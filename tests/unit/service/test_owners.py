@@ -71,9 +71,8 @@ from horae.service.tasks.functions.functions import Functions
 from horae.service.tasks.functions.records import FormerName
 from horae.service.tasks.operations.bulk import Bulk
 from horae.service.tasks.operations.operations import OperationRequest, Operations
-from horae.service.tasks.system_tasks import SystemTasks
 from horae.service.tasks.task_request import TaskRequest
-from horae.service.tasks.tasks import Tasks
+from horae.service.tasks.tasks import SystemTasks, Tasks
 from horae.testing.factories import DAY, HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
 from tests.unit.service.service_harness import (

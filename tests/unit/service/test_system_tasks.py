@@ -12,8 +12,8 @@ from horae.model.policy import Notify
 from horae.model.task import PauseCause, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.system_tasks import system_principal
 from horae.service.tasks.task_request import TaskRequest
+from horae.service.tasks.tasks import system_principal
 from horae.testing.factories import DAY, HOUR, NOON
 from tests.unit.service.service_harness import ADA, BOB, CHIEF, ROOT, TARGET, ServiceHarness, code_of, open_harness
 

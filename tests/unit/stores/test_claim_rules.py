@@ -9,9 +9,15 @@ from horae.model.change import Change, Facts
 from horae.model.limits import CLAIM_SLICE
 from horae.model.run import Run, RunState
 from horae.model.task import TaskStatus
-from horae.stores.claim_rules import ClaimPosition, check_entry_moved, check_recovery, divide_slice, earliest_due
+from horae.stores.claim_rules import (
+    MAX_ENTRIES_PER_OWNER,
+    ClaimPosition,
+    check_entry_moved,
+    check_recovery,
+    divide_slice,
+    earliest_due,
+)
 from horae.stores.codec.json_codecs import instant_of
-from horae.stores.owner_rotation import MAX_ENTRIES_PER_OWNER
 from horae.testing.factories import HOUR, NODE, NOON, a_run, a_task, an_entry
 
 

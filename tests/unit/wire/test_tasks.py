@@ -287,7 +287,7 @@ def test_task_json_has_its_state() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stand", "lane", "waits"),
+    ("state", "lane", "waits"),
     [
         (EntryState.TIMED, None, None),
         (EntryState.ASLEEP, None, None),
@@ -297,9 +297,9 @@ def test_task_json_has_its_state() -> None:
         (EntryState.PARKED, "target:http", "node:target:http"),
     ],
 )
-def test_task_json_has_its_waiting_cause(stand: EntryState, lane: str | None, waits: str | None) -> None:
+def test_task_json_has_its_waiting_cause(state: EntryState, lane: str | None, waits: str | None) -> None:
     task = a_task()
-    assert waiting_for(Facts(task, NEW_TASK_STATUS, (an_entry(task, state=stand, lane=lane),))) == waits
+    assert waiting_for(Facts(task, NEW_TASK_STATUS, (an_entry(task, state=state, lane=lane),))) == waits
 
 
 def test_the_end_of_a_pause_or_a_deadline_is_no_run() -> None:

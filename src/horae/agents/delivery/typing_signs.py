@@ -10,8 +10,7 @@ from ...clock import Clock
 from ...model.agents.group import GROUP_KIND, folder_of_owner, group_from
 from ...ports.channel import Channel
 from ...ports.full_store import FullStore
-from ...service.chats.activity import working_owners
-from ...service.chats.chats import WEB_CHANNEL
+from ...service.chats.chats import WEB_CHANNEL, working_owners
 from ...store_retry import StoreRetry, repeat_with_backoff
 
 EVERY_SECONDS: Final = 4.0

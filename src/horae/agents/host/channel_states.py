@@ -1,24 +1,50 @@
-"""States of the connections of channels: written as records when they change, for the doctor and the console."""
+"""States of the connections of channels, as values and records: written when they change, for the doctor and the console."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from typing import Final
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.principal import LOCAL_OWNER
-from ...model.agents.channel_state import (
-    CHANNEL_STATE_KIND,
-    ChannelState,
-    channel_state_from,
-    channel_state_record,
-)
 from ...model.events.event import Event, EventKind
 from ...model.limits import shorten
-from ...model.record import RecordWrite
+from ...model.record import Record, RecordWrite
 from ...ports.records import Records
 from ...store_retry import TRANSIENT_ERRORS
+
+CHANNEL_STATE_KIND: Final = "channel.state"
+
+
+class ChannelState(NamedTuple):
+    """`since` is when the state began. `problem` says why messages cannot arrive, without secrets; `is_final`: no further
+    attempt is made before a person acts."""
+
+    name: str
+    is_connected: bool
+    since: datetime
+    problem: str = ""
+    is_final: bool = False
+    version: int = 1
+
+
+def channel_state_record(state: ChannelState) -> Record:
+    body = state._asdict()
+    for field in ("name", "version"):
+        del body[field]
+    body["since"] = state.since.isoformat()
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return Record(CHANNEL_STATE_KIND, state.name, "", text, state.version)
+
+
+def channel_state_from(record: Record) -> ChannelState:
+    body = json.loads(record.body)
+    since = datetime.fromisoformat(body.pop("since"))
+    return ChannelState(name=record.key, since=since, version=record.version, **body)
+
 
 LOG: Final = logging.getLogger("horae.agents")
 _TRIES: Final = 5

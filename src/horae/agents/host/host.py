@@ -22,8 +22,7 @@ from ...service.service import Service
 from ...store_retry import restart_on_error
 from .channel_states import ChannelStates
 from .chat_commander import ChatCommander
-from .chat_groups import ChatGroups
-from .intake import ChannelIntake, IntakeParts, follow_move
+from .intake import ChannelIntake, ChatGroups, IntakeParts, follow_move
 from .known_chats import KnownChats
 from .lease import CHANNEL_DUTY, ROUTER_DUTY, Lease
 from .outbox import Outbox

@@ -9,22 +9,48 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import LOCAL
-from ...model.accounts.stream_quota import stream_quota_of
 from ...model.agents.group import Group
-from ...model.messages import APPEND_MESSAGES, DEFAULT_QUOTA, PAGE_MESSAGES, NewMessage, StreamQuota
+from ...model.messages import APPEND_MESSAGES, DEFAULT_QUOTA, PAGE_MESSAGES, NewMessage, StreamQuota, stream_quota_of
 from ...ports.channel import ConnectionState, DeliveryReceipt, IncomingMessage, MessageChange, credible_instant
 from ...ports.chat_messages import read_chat_message, to_stream_message
 from ...ports.full_store import FullStore
 from ...ports.target import DEFAULT_READER
+from ...service.groups.groups import Groups
 from ...service.service import Service
 from ..router.pending_messages import find_command
 from .channel_states import ChannelStates
-from .chat_groups import ChatGroups
 from .known_chats import KnownChats
 from .sender_file import SenderFile
 
 LOG: Final = logging.getLogger("horae.agents")
+MAX_AGE: Final = 2.0
+"""Seconds for which a group is kept in memory."""
+_MOST: Final = 10_000
 OnReceipt = Callable[[str, DeliveryReceipt], Awaitable[None]]
+
+
+class ChatGroups:
+    """Groups by the address of their chat, kept in memory for two seconds, or until a group changes in this process."""
+
+    def __init__(self, groups: Groups, clock: Clock) -> None:
+        self._groups = groups
+        self._clock = clock
+        self._known: dict[str, tuple[float, Group | None]] = {}
+
+    def forget(self) -> None:
+        """Read every group again: one of them has changed."""
+        self._known.clear()
+
+    async def find(self, chat: str) -> Group | None:
+        now = self._clock.steady()
+        at, group = self._known.get(chat, (float("-inf"), None))
+        if now - at < MAX_AGE:
+            return group
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        group = await self._groups.find_by_chat(chat)
+        self._known[chat] = now, group
+        return group
 
 
 async def ignore_receipt(_channel: str, _receipt: DeliveryReceipt) -> None:

@@ -7,9 +7,8 @@ from typing import Final
 
 from ...choices import Language
 from ...clock import Clock
-from ...model.accounts.stream_quota import stream_quota_of
 from ...model.agents.group import Group
-from ...model.messages import DEFAULT_QUOTA
+from ...model.messages import DEFAULT_QUOTA, stream_quota_of
 from ...model.record import RecordWrite
 from ...ports.chat_messages import assistant_message
 from ...service.service import Service

@@ -352,7 +352,7 @@ class Router:
                 is_asked = await self._turns.ask(group, turn.task, written)
             self._order.asked(group.folder)
             return is_saved or is_asked
-        if need is TurnNeed.GIVEN_UP and turn.has_failed and position.told < position.waking:
+        if need is TurnNeed.GIVEN_UP and turn.has_failed and position.failure_notice < position.waking:
             await self._tell_failure(group, position, turn)
             return True
         return is_saved
@@ -360,7 +360,7 @@ class Router:
     async def _is_held(self, group: Group) -> bool:
         """Return whether no turn of the group may start now: agents are stopped, or the budget of the day is used up.
 
-        The chat is told once a day about its budget. The messages wait, and are looked at again with the groups.
+        The chat gets a notice about its budget once a day. The messages wait, and are looked at again with the groups.
         """
         if await self._service.agent_stop.check(group) is not None:
             return True
@@ -390,8 +390,8 @@ class Router:
         run = turn.last
         error = "" if run is None or run.error is None else " ".join(run.error.split())[:_PROBLEM_CHARACTERS]
         text = words.TURN_FAILED.in_language(language, problem=error or words.NO_PROBLEM)
-        told = position._replace(told=position.waking)
-        write = RecordWrite(position_record(told, group.owner), position.version)
+        noticed = position._replace(failure_notice=position.waking)
+        write = RecordWrite(position_record(noticed, group.owner), position.version)
         origin = "" if run is None else run.id
         with _other_router(group):
             await self._outbox.send(group, text, f"failed:{position.waking}", origin, [write])

@@ -81,7 +81,7 @@ class TaskNotices:
         except Refusal as refusal:
             # Another host was first, or the chat takes no more messages: its router goes on.
             if refusal.code != "record_changed":
-                LOG.warning("the chat of %s cannot be told about a task: %s", group.folder, refusal)
+                LOG.warning("the chat of %s gets no notice about a task: %s", group.folder, refusal)
 
     async def _find_skip(self, task_id: str) -> Run | None:
         """Return the newest run of a task, except for those on request, if it is a skip that nothing has planned."""

@@ -20,8 +20,8 @@ from ...model.task import Target
 from ...ports.store import RunFilter
 from ...schedule import Once
 from ...service.service import Service
-from ...service.tasks.system_tasks import system_principal
 from ...service.tasks.task_request import NEVER, Options, TaskRequest
+from ...service.tasks.tasks import system_principal
 
 TURN_KEY: Final = "turn"
 TURN_PRIORITY: Final = -10

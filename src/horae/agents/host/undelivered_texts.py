@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...errors import Refusal, StoreUnavailable
-from ...model.agents.channel_state import CHANNEL_STATE_KIND, channel_state_from
 from ...model.agents.delivery import FINISHED_KIND, Delivery, DeliveryState, delivery_from
 from ...model.agents.group import Group
 from ...model.events.event import Event, EventKind
@@ -20,6 +19,7 @@ from ...model.record import Record, RecordWrite
 from ...service.service import Service
 from ...wire.instants import local
 from . import command_texts as words
+from .channel_states import CHANNEL_STATE_KIND, channel_state_from
 from .outbox import Outbox
 
 LOG: Final = logging.getLogger("horae.agents")
@@ -51,9 +51,9 @@ class UndeliveredTexts:
     async def tell(self, group: Group) -> bool:
         """Report the failed texts to the chat if it can be reached; return whether some of them are still to be reported."""
         record = await self._store.get_record(MARK_KIND, group.folder)
-        told = None if record is None else datetime.fromisoformat(record.body)
+        reported = None if record is None else datetime.fromisoformat(record.body)
         ended = await self._ended(group)
-        failed = [each for each in ended if each.state is DeliveryState.FAILED and _is_after(each, told)]
+        failed = [each for each in ended if each.state is DeliveryState.FAILED and _is_after(each, reported)]
         if not failed:
             return False
         last = max(failed, key=_order)
@@ -73,7 +73,7 @@ class UndeliveredTexts:
         except Refusal as refusal:
             # Another host was first, or the chat takes no more messages: its router goes on.
             if refusal.code != "record_changed":
-                LOG.warning("the chat of %s cannot be told of texts that were not sent: %s", group.folder, refusal)
+                LOG.warning("the chat of %s gets no notice about texts that were not sent: %s", group.folder, refusal)
         return False
 
     async def _ended(self, group: Group) -> Sequence[Delivery]:
@@ -102,8 +102,8 @@ def _order(delivery: Delivery) -> tuple[datetime, str]:
     return _end(delivery), delivery.id
 
 
-def _is_after(delivery: Delivery, told: datetime | None) -> bool:
-    return told is None or _end(delivery) > told
+def _is_after(delivery: Delivery, reported: datetime | None) -> bool:
+    return reported is None or _end(delivery) > reported
 
 
 def _loss_of(delivery: Delivery) -> _Loss:

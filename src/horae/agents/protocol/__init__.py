@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from .errors import ProtocolError
-from .input import SCHEDULED_TASK_PREFIX, AgentInput, read_input, write_input
-from .input_files import CLOSE_FILE, InputMessage, read_input_file, write_input_file
-from .result import AgentResult, Usage, read_result, write_result
+from .documents import ProtocolError
+from .input import (
+    CLOSE_FILE,
+    SCHEDULED_TASK_PREFIX,
+    AgentInput,
+    InputMessage,
+    read_input,
+    read_input_file,
+    write_input,
+    write_input_file,
+)
+from .result import AgentResult, Usage, read_result, read_tool_call, write_result, write_tool_call
 from .result_parser import BadResult, ResultParser
-from .tool_calls import read_tool_call, write_tool_call
 
 __all__ = [
     "CLOSE_FILE",

@@ -1,4 +1,4 @@
-"""Strict JSON objects: unique names, no NaN, bounded size, and fields that are taken out by name and type."""
+"""Strict JSON objects: unique names, no NaN, bounded size, fields taken out by name and type; and the error that refuses them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NoReturn
 
-from .errors import ProtocolError
+
+class ProtocolError(ValueError):
+    """`code` is stable, `pointer` is a JSON pointer, empty for the whole document."""
+
+    def __init__(self, code: str, message: str, pointer: str = "") -> None:
+        super().__init__(f"{message} (at {pointer})" if pointer else message)
+        self.code = code
+        self.pointer = pointer
+
 
 MAX_INPUT_BYTES: Final = 16 * 1024 * 1024
 _MAX_EXCERPT: Final = 40

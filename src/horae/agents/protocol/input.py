@@ -1,12 +1,18 @@
-"""Input document: the prompt and the settings of a turn, read from stdin until its end."""
+"""Input of an agent: the prompt and settings of a turn on stdin, and the later files in its input directory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from .documents import MAX_INPUT_BYTES, read_object, write_object
+from .documents import MAX_INPUT_BYTES, ProtocolError, read_object, write_object
+
+MODEL_SOCKET: Final = "/run/horae/model.sock"
+"""Unix socket of the model."""
+MODEL_SOCKET_VARIABLE: Final = "HORAE_MODEL_SOCKET"
+"""Names the socket where it is elsewhere: a runtime without mounts translates the path in the variable."""
+
 
 SCHEDULED_TASK_PREFIX: Final = (
     "[SCHEDULED TASK - The following message was sent automatically and is not coming directly from the user or "
@@ -68,3 +74,25 @@ def write_input(value: AgentInput) -> bytes:
             "secrets": dict(value.secrets) or None,
         }
     )
+
+
+CLOSE_FILE: Final = "_close"
+"""Empty file: the agent ends when its current turn has ended."""
+
+
+class InputMessage(NamedTuple):
+    text: str
+
+
+def read_input_file(data: bytes) -> InputMessage:
+    fields = read_object(data, MAX_INPUT_BYTES)
+    kind = fields.text("type")
+    if kind != "message":
+        raise ProtocolError("unknown_type", f"an input file of type {kind[:40]!r} is unknown", "/type")
+    message = InputMessage(fields.text("text"))
+    fields.finish()
+    return message
+
+
+def write_input_file(message: InputMessage) -> bytes:
+    return write_object({"type": "message", "text": message.text})

@@ -1,12 +1,14 @@
-"""Result document: one answer of an agent, written between two marker lines on stdout."""
+"""Output of an agent: result documents between two marker lines on stdout, and lines of its tool calls on stderr."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from .documents import read_object, write_object
-from .errors import ProtocolError
+from .documents import ProtocolError, read_object, write_object
 
 START_MARKER: Final = b"---HORAE_OUTPUT_START---"
 END_MARKER: Final = b"---HORAE_OUTPUT_END---"
@@ -77,3 +79,27 @@ def write_result(value: AgentResult) -> bytes:
         "usage": described and {name: each for name, each in described.items() if each is not None},
     }
     return b"\n".join((b"", START_MARKER, write_object(document, nullable=("result",)), END_MARKER, b""))
+
+
+_CALL_PREFIX: Final = "[tool call] "
+_CALL_CHARACTERS: Final = 1_000
+
+
+def write_tool_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return the line of a tool call for the log, without its end. The agent writes it, so it proves nothing."""
+    text = json.dumps(arguments, default=str)
+    shown = text if len(text) <= _CALL_CHARACTERS else text[:_CALL_CHARACTERS] + "…"
+    return f"{_CALL_PREFIX}{' '.join(name.split())} {shown}"
+
+
+def read_tool_call(line: str) -> str | None:
+    """Return the name and the arguments in a line of stderr; None for any other line."""
+    return line.removeprefix(_CALL_PREFIX)[: _CALL_CHARACTERS * 2].strip() if line.startswith(_CALL_PREFIX) else None
+
+
+_INTERNAL_TEXT: Final = re.compile(r"<internal>.*?</internal>", re.DOTALL)
+
+
+def remove_internal_text(text: str) -> str:
+    """Return the text without `<internal>…</internal>`; an empty result is not sent. A tag without its end stays visible."""
+    return _INTERNAL_TEXT.sub("", text).strip()

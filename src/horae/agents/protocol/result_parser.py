@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
-from .errors import ProtocolError
+from .documents import ProtocolError
 from .result import (
     END_MARKER,
     MAX_RESULT_BYTES,

@@ -7,22 +7,21 @@ from typing import Final, NamedTuple, Protocol
 
 from ...clock import Clock
 from ...errors import Conflict
-from ...model.accounts.stream_quota import stream_quota_of
 from ...model.accounts.system_owner import is_system_owner
 from ...model.agents.agent_task import group_lane
 from ...model.agents.delivery import Delivery
 from ...model.agents.group import Group, check_chat_address
 from ...model.ids import occurrence_key
 from ...model.message_refusals import refuse as refuse_message
-from ...model.messages import APPEND_MESSAGES, SENDER_CHARACTERS, TEXT_BYTES, check_message
+from ...model.messages import APPEND_MESSAGES, SENDER_CHARACTERS, TEXT_BYTES, check_message, stream_quota_of
 from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.text.field_checks import check_text
 from ...ports.channel import replace_surrogates
 from ...ports.chat_messages import assistant_message
+from ...ports.records import is_conflict_over
 from ...ports.text_parts import TextLimit, split_text
-from ...service.accounts.record_conflicts import is_conflict_over
-from ..router.internal_text import remove_internal_text
+from ..protocol.result import remove_internal_text
 from ..target.records import MESSAGED_KIND, messaged_write
 from .answers import Answer, accepted
 from .context import RequestContext, optional_text, text_of

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from ...clock import Clock
 from ...errors import Conflict
 from ...model.record import Record, RecordWrite
-from ...ports.records import Records
-from ...service.accounts.record_conflicts import is_conflict_over
+from ...ports.records import Records, is_conflict_over
 from .answers import Answer
 from .inbox import Request
 

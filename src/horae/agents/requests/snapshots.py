@@ -27,12 +27,11 @@ from ...schedule.describe import describe_schedule
 from ...service.service import Service
 from ...wire.instants import utc
 from ...wire.tasks.task import next_due
-from ..target.last_result import last_result
+from ..target.turn_state import last_result
 from .directory import UnsafeFile, open_directory, write_file
 from .group_list import GroupList
 from .task_requests import agent_spec
-from .wake_up import WakeUp
-from .watcher import RunBlocking
+from .watcher import RunBlocking, WakeUp
 
 TASKS_FILE: Final = "current_tasks.json"
 GROUPS_FILE: Final = "available_groups.json"

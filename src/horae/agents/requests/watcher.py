@@ -19,7 +19,6 @@ from .answers import Answer
 from .executor import RequestExecutor
 from .group_list import GroupList
 from .inbox import Inbox, Request
-from .wake_up import WakeUp
 
 RESCAN_SECONDS: Final = 1.0
 BUSY_SECONDS: Final = 0.1
@@ -222,3 +221,28 @@ def take_turns(requests: Iterable[Request]) -> Iterator[Request]:
 
 def _list(requests: Iterator[Request]) -> list[Request]:
     return list(requests)
+
+
+class WakeUp:
+    """Wait of a polling loop that another part of the process can end early."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        """End the wait that goes on now, or the next one."""
+        self._event.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait that long, or until `set` is called."""
+        waiting = asyncio.ensure_future(self._clock.pause(seconds))
+        woken = asyncio.ensure_future(self._event.wait())
+        try:
+            await asyncio.wait((waiting, woken), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            woken.cancel()
+            # `gather` reports the cancellation of this task itself; suppressing that of the two would lose it.
+            await asyncio.gather(waiting, woken, return_exceptions=True)
+            self._event.clear()

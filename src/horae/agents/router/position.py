@@ -29,7 +29,7 @@ class RouterPosition(NamedTuple):
 
     `waking` is the number of the newest message that wakes the agent, 0 without one, with its id and the instant at which it
     was stored. `waits_from` is a lower bound: no message between the cursor *handled* and this number wakes the agent, so that
-    a turn need not read what is long before it. `told` is the number of the message whose failure the chat was told of. `rule` is the trigger rule that
+    a turn need not read what is long before it. `failure_notice` is the number of the message about whose failure the chat has a notice. `rule` is the trigger rule that
     counted: with another one the waiting messages are looked at again.
     """
 
@@ -42,7 +42,7 @@ class RouterPosition(NamedTuple):
     waking_id: str = ""
     waking_at: datetime | None = None
     waits_from: int = 0
-    told: int = 0
+    failure_notice: int = 0
     version: int | None = None
     """That of its record; None: there is none yet."""
 
@@ -62,7 +62,9 @@ def first_position(group: Group, before: RouterPosition | None = None, handled: 
         return position
     position = position._replace(version=before.version)
     if before.stream == group.stream:
-        position = position._replace(executed=before.executed, told=before.told, seen=min(handled, before.executed))
+        position = position._replace(
+            executed=before.executed, failure_notice=before.failure_notice, seen=min(handled, before.executed)
+        )
     return position
 
 
@@ -106,6 +108,7 @@ def position_record(position: RouterPosition, owner: str) -> Record:
     body = position._asdict()
     for name in ("folder", "version"):
         del body[name]
+    body["told"] = body.pop("failure_notice")
     body["waking_at"] = None if position.waking_at is None else position.waking_at.isoformat()
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return Record(POSITION_KIND, position.folder, owner, text, position.version or 1)
@@ -114,6 +117,7 @@ def position_record(position: RouterPosition, owner: str) -> Record:
 def position_from(record: Record) -> RouterPosition:
     body = json.loads(record.body)
     at = body.pop("waking_at")
+    body["failure_notice"] = body.pop("told", 0)
     body["rule"] = TriggerRule(*body["rule"])
     return RouterPosition(
         folder=record.key,

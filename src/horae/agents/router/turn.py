@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from .trigger import has_trigger
+from .chat_commands import has_trigger
 
 MAX_TURN_MESSAGES: Final = 200
 MAX_TURN_BYTES: Final = 256 * 1024

@@ -4,20 +4,67 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from ...clock import SystemClock
 from ..protocol import AgentInput, AgentResult, ProtocolError, read_input, write_result
 from ..protocol.documents import MAX_INPUT_BYTES
-from .forward import forward_port
 from .inbox import Inbox
 from .mcp_server import main as serve_tools
-from .memory import protect_memory
 from .mind_options import add_mind_options, check_mind_options, has_model_socket, make_mind
 from .turns import POLL_SECONDS, AgentTurns
+
+_CHUNK_BYTES: Final = 65_536
+
+
+async def forward_port(port: int, path: str) -> asyncio.Server:
+    """Listen on 127.0.0.1 for a model at a unix socket, each connection with one of its own; port 0 takes a free one.
+
+    A client of HTTP reaches the model so without a network.
+    """
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await asyncio.open_unix_connection(path)
+        except OSError:
+            writer.close()
+            return
+        try:
+            await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+        finally:
+            writer.close()
+            far_writer.close()
+
+    return await asyncio.start_server(connect, "127.0.0.1", port)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy one direction to its end; the other may go on."""
+    with suppress(ConnectionError):
+        while data := await reader.read(_CHUNK_BYTES):
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+
+
+_PR_SET_DUMPABLE: Final = 4
+
+
+def protect_memory() -> None:
+    """Forbid other processes of the same user to read the memory of this one, where the system can.
+
+    The runner has the secrets, and a model may start processes.
+    """
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+
 
 INPUT_FOLDER: Final = "/workspace/ipc/input"
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from ...clock import Clock
 from ..protocol import AgentInput
-from ..protocol.places import MODEL_SOCKET, MODEL_SOCKET_VARIABLE
+from ..protocol.input import MODEL_SOCKET, MODEL_SOCKET_VARIABLE
 from .minds import Mind
 from .minds.chat_sessions import SESSION_DIRECTORY, ChatSessions
 from .minds.local import CommandMind, EchoMind

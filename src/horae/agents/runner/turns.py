@@ -7,9 +7,9 @@ from typing import Final
 
 from ...clock import Clock
 from ..protocol import AgentInput, AgentResult, Usage
+from .child import prompt_with_data, run_script
 from .inbox import Batch, Inbox
 from .minds import Answer, Mind, MindFailed, ask
-from .script import prompt_with_data, run_script
 
 POLL_SECONDS: Final = 0.5
 

@@ -26,9 +26,9 @@ from ...service.chats.delivery_records import DeliveryQueue
 from ..model_proxy import ModelAccess, ModelProxy, open_model_access
 from ..mounts import MountRequest, resolve_mounts
 from ..protocol import AgentInput, BadResult, ResultParser, write_input
-from ..protocol.places import MODEL_SOCKET, MODEL_SOCKET_VARIABLE
+from ..protocol.input import MODEL_SOCKET, MODEL_SOCKET_VARIABLE
 from ..protocol.result_parser import Parsed
-from ..runner.script import prompt_with_data
+from ..runner.child import prompt_with_data
 from ..runtime_factory import Program
 from ..settings import AgentSettings
 from ..workspace import GROUP_TARGET, Workspace

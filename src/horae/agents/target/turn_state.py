@@ -16,7 +16,7 @@ from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
 from ...model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut
 from ...ports.runtime import Exit
 from ..protocol import AgentResult, BadResult
-from ..router.internal_text import remove_internal_text
+from ..protocol.result import remove_internal_text
 
 TASK_CLOSE_SECONDS: Final = 10.0
 """From the first result of a task's agent to the request to close."""
@@ -351,3 +351,26 @@ def result_json(text: str | None) -> str:
     while len(encoded := json.dumps(text, ensure_ascii=False).encode(errors="replace")) > RESULT_BYTES:
         text = text[: len(text) * 3 // 4] + "…"
     return encoded.decode()
+
+
+_LAST_RESULT_CHARACTERS: Final = 200
+
+
+def last_result(summary: str | None, *, has_failed: bool = False) -> str | None:
+    """Return the words for what a task's status has of its last run: its error, or its result as JSON, perhaps cut."""
+    if summary is None:
+        return None
+    if has_failed:
+        return f"Error: {summary}"
+    text = _decode_summary(summary)
+    return text[:_LAST_RESULT_CHARACTERS] if isinstance(text, str) else COMPLETED
+
+
+def _decode_summary(summary: str) -> object:
+    for text in (summary, f'{summary}"'):
+        try:
+            decoded: object = json.loads(text)
+        except ValueError:
+            continue
+        return decoded
+    return summary

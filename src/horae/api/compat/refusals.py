@@ -33,8 +33,8 @@ CATALOGUE: Final = RefusalCatalogue(
             NotFound,
             "There is no account '{name}' that you may act for.",
             "Leave 'accountUuid' out to act for yourself.",
-            "没有你可以代表的账户“{name}”。",
-            "省略 accountUuid 即代表你自己。",
+            "没有您可以代表的账户“{name}”。",
+            "省略 accountUuid 即代表您自己。",
         ),
         "compat_no_snooze": RefusalEntry(
             Conflict,

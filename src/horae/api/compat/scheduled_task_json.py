@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.entry import EntryKind, EntryState
-from ...model.events.trace_context import trace_id
+from ...model.ids import trace_id
 from ...model.reason import describe_reason as reason_sentence
 from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Target, TaskState

@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse, Response
 
 from ...choices import Language
 from ...version import __version__
-from ...web.application import console_path
 from ...web.language import request_language
+from ...web.middleware import console_path
 from ...web.responses import json_response
 from ...web.routing import RouteGroup
 from ..openapi import Operation

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.events.trace_context import first_traceparent
-from ...model.ids import run_id
+from ...model.ids import first_traceparent, run_id
 from ...model.policy import MISSED_MODES
 from ...model.refusals import refuse
 from ...model.run import Origin

@@ -70,7 +70,7 @@ SHOWN_ONCE: Final = Message(
     "这是 {owner} 的令牌 {id}。它只显示这一次;请保存在他人无法读取的地方。",
 )
 TOKEN_WRITTEN: Final = Message(
-    "The token {id} of {owner} is in {path}; only you can read it.", "{owner} 的令牌 {id} 已写入 {path}，仅你可读。"
+    "The token {id} of {owner} is in {path}; only you can read it.", "{owner} 的令牌 {id} 已写入 {path}，仅您可读。"
 )
 TOKEN_REVOKED: Final = Message(
     "{name} ({id}) opens nothing any more; everywhere within a second.", "{name}({id})已作废,一秒内处处生效。"

@@ -14,7 +14,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "contexts_open_to_others": RefusalEntry(
             NotAllowed,
             "{path} holds tokens, and others can read it.",
-            "Take that right from them: chmod 600 {path}",
+            "Remove their access: chmod 600 {path}",
             "{path} 存有令牌,但其他用户可以读取。",
             "请收回权限:chmod 600 {path}",
         ),
@@ -42,7 +42,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "group_or_all": RefusalEntry(
             BadUsage,
             "Name one group, or --all.",
-            "See the groups that there are: horae group ls",
+            "List the groups: horae group ls",
             "请指定一个群组或 --all。",
             "查看已有的群组:horae group ls",
         ),
@@ -111,14 +111,14 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_quota": RefusalEntry(
             BadUsage,
-            "'{value}' is no quota.",
+            "'{value}' is not a quota.",
             "Write name=value, with never for no limit and usual for that of the role. The names are: {allowed}.",
             "“{value}”不是配额。",
             "写法为 名称=值;never 表示不限制,usual 表示角色的默认值。可用名称:{allowed}。",
         ),
         "nothing_set": RefusalEntry(
             BadUsage,
-            "The owner '{name}' is there already, and nothing was given to change.",
+            "The owner '{name}' exists already, and no change was given.",
             "Use --role, --zone, --quota or --note; 'horae owner show {name}' shows what is set.",
             "所有者“{name}”已存在,且没有给出要更改的内容。",
             "请使用 --role、--zone、--quota 或 --note;“horae owner show {name}”可查看当前设置。",

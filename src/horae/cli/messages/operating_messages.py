@@ -61,9 +61,9 @@ SOCKET: Final = Message("Socket", "套接字")
 SOCKET_AT: Final = Message("{path}  (try: {command})", "{path}(试试:{command})")
 METRICS: Final = Message("Metrics", "指标")
 API_AT: Final = Message("{url}  (docs: {url}/docs)", "{url}(文档:{url}/docs)")
-FIRST_TOKEN: Final = Message("an admin's; shown this once, kept in {path}", "管理员令牌;仅显示一次,保存在 {path}")
-TOKEN_FILE: Final = Message("an admin's, kept in {path}", "管理员令牌,保存在 {path}")
-TOKENS_THERE: Final = Message("as given out; another one: {command}", "使用已发放的令牌;新建:{command}")
+FIRST_TOKEN: Final = Message("of an admin; shown this once, kept in {path}", "管理员令牌;仅显示一次,保存在 {path}")
+TOKEN_FILE: Final = Message("of an admin, kept in {path}", "管理员令牌,保存在 {path}")
+TOKENS_THERE: Final = Message("given out before; for another one: {command}", "使用已发放的令牌;新建:{command}")
 CONSOLE: Final = Message("Console", "控制台")
 ONE_TIME_LINK: Final = Message("one-time link", "一次性链接")
 CONSOLE_AT: Final = Message("{url}  (sign in: {command})", "{url}(登录:{command})")
@@ -73,15 +73,15 @@ NO_TLS: Final = Message(
 )
 NO_API: Final = Message("not served: {because}", "未提供:{because}")
 PORT_TAKEN: Final = Message("port {port} is taken (--port chooses another)", "端口 {port} 已被占用(可用 --port 另选)")
-NOT_INSTALLED: Final = Message(
-    "pip install 'horae[server]' brings what it needs", "请先安装:pip install 'horae[server]'"
-)
+NOT_INSTALLED: Final = Message("install it with: pip install 'horae[server]'", "请先安装:pip install 'horae[server]'")
 SERVER_DIED: Final = Message(
-    "the API's process {pid} died ({how}); it begins again in {pause:g} s",
-    "接口进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",
+    "the API's process {pid} died ({how}); it restarts in {pause:g} s",
+    "接口进程 {pid} 已终止({how});{pause:g} 秒后重新启动",
 )
 ON_SIGNAL: Final = Message("on Ctrl-C", "按 Ctrl-C")
-STOPPING: Final = Message("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
+STOPPING: Final = Message(
+    "stopping: live runs may end, the others are handed back", "正在停止:等待进行中的运行结束,其余交还"
+)
 STOPPED: Final = Message("stopped", "已停止")
 DRAINED: Final = Message("drained: no run is left", "已排空:没有正在进行的运行")
 PROCESSES_ON_SQLITE: Final = (
@@ -98,8 +98,8 @@ PROCESSES_ON_SQLITE: Final = (
 PROCESS: Final = Message("Process", "进程")
 PROCESS_READY: Final = Message("{number} of {total} is ready", "第 {number} 个（共 {total} 个）已就绪")
 WORKER_DIED: Final = Message(
-    "the worker process {pid} died ({how}); it begins again in {pause:g} s",
-    "工作进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",
+    "the worker process {pid} died ({how}); it restarts in {pause:g} s",
+    "工作进程 {pid} 已终止({how});{pause:g} 秒后重新启动",
 )
 BY_SIGNAL: Final = Message("signal {number}", "信号 {number}")
 BY_EXIT: Final = Message("exit code {number}", "退出码 {number}")
@@ -112,13 +112,13 @@ TRIED_AGAIN: Final = Message(" · tried again at {at}", " · 将在 {at} 重试"
 GIVEN_UP: Final = Message(" · has given up{because}; see: horae why {id}", " · 已放弃{because}；查看：horae why {id}")
 RUN_SKIPPED: Final = Message("skipped: {because}", "跳过:{because}")
 RETRYING: Final = Message("will be tried again {at}", "将在 {at} 重试")
-GAVE_UP: Final = Message("has given up: {because} Look: horae why {id}", "已放弃:{because}查看:horae why {id}")
+GAVE_UP: Final = Message("has given up: {because} See: horae why {id}", "已放弃:{because}查看:horae why {id}")
 STRANDED: Final = Message(
-    "{number} due entries wait for a node that can run them. Look: horae ls, then horae why TASK",
+    "{number} due entries wait for a node that can run them. See: horae ls, then horae why TASK",
     "{number} 个到期条目在等待能执行它们的节点。查看:horae ls,再用 horae why 任务",
 )
 LONG_OVERDUE: Final = Message(
-    "{number} entries are overdue by more than 30 s: nodes are busy, or the store is slow. Look: horae doctor",
+    "{number} entries are overdue by more than 30 s: nodes are busy, or the store is slow. See: horae doctor",
     "{number} 个条目已逾期超过 30 秒:节点繁忙,或存储缓慢。查看:horae doctor",
 )
 STORE_LOST: Final = Message(

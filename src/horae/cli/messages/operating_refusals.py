@@ -13,7 +13,7 @@ CATALOGUE: Final = RefusalCatalogue(
     {
         "nothing_to_run": RefusalEntry(
             BadUsage,
-            "With neither the engine nor the API there is nothing to run.",
+            "Without the engine and the API there is nothing to run.",
             "Leave out --no-engine or --no-api.",
             "既不运行节点也不提供接口,就没有可运行的内容。",
             "请去掉 --no-engine 或 --no-api。",
@@ -55,7 +55,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "no_engine_in_memory": RefusalEntry(
             BadUsage,
-            "Without an engine, the API needs a store that other processes share: an app's own, or one in memory, is none.",
+            "Without an engine, the API needs a store that other processes share: the store of an app, or one in memory, is not shared.",
             "Leave out --no-engine, or choose a store with --store.",
             "没有节点时,接口需要其他进程也能使用的存储:应用自带的存储或内存存储都不行。",
             "请去掉 --no-engine,或用 --store 选择存储。",
@@ -63,7 +63,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "no_such_file": RefusalEntry(
             NotFound,
             "There is no file '{path}'.",
-            "Check the path; it counts from the folder that you are in.",
+            "Check the path; it is relative to the current folder.",
             "没有文件“{path}”。",
             "请检查路径;相对路径从当前目录算起。",
         ),
@@ -83,7 +83,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "module_name_taken": RefusalEntry(
             InvalidTask,
-            "{path} cannot be loaded under the name '{name}': another module has it, or it is no name.",
+            "{path} cannot be loaded under the name '{name}': another module has it, or it is not a valid name.",
             "Rename the file.",
             "无法以“{name}”为名加载 {path}:该名称已被其他模块占用,或不是合法的名称。",
             "请重命名该文件。",
@@ -111,8 +111,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "not_an_app": RefusalEntry(
             NotFound,
-            "'{name}' is no Horae object in {place}.",
-            "Say the name of the variable that holds it.",
+            "'{name}' is not a Horae object in {place}.",
+            "Give the name of the variable that holds it.",
             "{place} 中的“{name}”不是 Horae 对象。",
             "请写出保存它的变量名。",
         ),
@@ -142,7 +142,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "file_exists": RefusalEntry(
             BadUsage,
             "{path} exists already.",
-            "Choose another name, or say --yes to replace it.",
+            "Choose another name, or use --yes to replace it.",
             "{path} 已经存在。",
             "请换一个名字,或用 --yes 覆盖它。",
         ),
@@ -212,7 +212,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "unknown_format": RefusalEntry(
             InvalidTask,
             "The format of {path} is unknown.",
-            "Say it with --format: jsonl, crontab, nanoclaw or openclaw.",
+            "Name the format: --format jsonl, crontab, nanoclaw or openclaw.",
             "无法判断 {path} 是哪种文件。",
             "请用 --format 指明:jsonl、crontab、nanoclaw 或 openclaw。",
         ),
@@ -239,7 +239,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_export": RefusalEntry(
             InvalidTask,
-            "Line {line} of {path} is no line of an export: {problem}.",
+            "Line {line} of {path} is not a line of an export: {problem}.",
             "Give a file that 'horae export' wrote; nothing was changed.",
             "{path} 的第 {line} 行不是导出内容:{problem}。",
             "请给出由“horae export”写出的文件;没有做任何改动。",
@@ -274,8 +274,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "label_without_prune": RefusalEntry(
             BadUsage,
-            "--label only says what --prune may remove.",
-            "Say --prune too, or leave --label out.",
+            "--label only limits what --prune removes.",
+            "Use --prune too, or leave --label out.",
             "--label 只用于限定 --prune 的范围。",
             "请同时使用 --prune,或去掉 --label。",
         ),

@@ -78,7 +78,7 @@ CATALOGUE: Final = RefusalCatalogue(
         "declined": RefusalEntry(
             BadUsage,
             "Nothing was done.",
-            "Answer with y, or say --yes, to do it.",
+            "Answer with y, or use --yes.",
             "没有执行任何操作。",
             "回答 y 或使用 --yes 才会执行。",
         ),
@@ -154,7 +154,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_label": RefusalEntry(
             BadUsage,
-            "'{value}' is no label.",
+            "'{value}' is not a label.",
             "Labels are written as name=value.",
             "“{value}”不是标签。",
             "标签的写法是 名称=值。",
@@ -168,7 +168,7 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_header": RefusalEntry(
             BadUsage,
-            "'{value}' is no header.",
+            "'{value}' is not a header.",
             "Headers are written as 'Name: value'; 'Name: @secret:token' takes the value of a secret.",
             "“{value}”不是请求头。",
             "请求头的写法是“名称: 值”;“名称: @secret:token”会使用机密的值。",
@@ -189,14 +189,14 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "bad_gate": RefusalEntry(
             BadUsage,
-            "'{value}' is no gate.",
+            "'{value}' is not a gate.",
             "Write it as --gate 'command check-mail --new', 'http https://example.com/check' or 'function app.has_mail'.",
             "“{value}”不是门控。",
             "请写成 --gate 'command check-mail --new'、'http https://example.com/check' 或 'function app.has_mail'。",
         ),
         "no_method": RefusalEntry(
             BadUsage,
-            "'{value}' is no method that an address could be called with.",
+            "'{value}' is not an HTTP method.",
             "The methods are: {allowed}.",
             "“{value}”不是可用的请求方法。",
             "可用的方法:{allowed}。",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ...message import Message
 from ...runtime.process_settings import data_file, store_url
 from ...runtime.process_settings import process_zone as process_zone  # noqa: PLC0414 - shown here too
-from ...runtime.store_access import find_access_problem
-from ...runtime.stores import MEMORY, mask_url, sqlite_path
+from ...runtime.stores import MEMORY, find_access_problem, mask_url, sqlite_path
 from ...settings import Settings
 from ..messages.refusals import refuse
 from .interruptible import run_interruptible

@@ -31,9 +31,9 @@ _SIGNS: Final[dict[str, tuple[str, Style]]] = {
 @click.command("apply", cls=Command, asks=True)
 @click.option("-f", "--file", type=FILE, required=True, metavar="FILE", help="YAML or JSON: see docs/tasks-file.md.")
 @click.option("--diff", is_flag=True, help="Show every field that changes.")
-@click.option("--prune", is_flag=True, help="Remove what the file no longer has, with its history.")
+@click.option("--prune", is_flag=True, help="Remove tasks that the file no longer has, with their history.")
 @click.option("--label", multiple=True, metavar="K=V", help="Prune only tasks with this label.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 def apply(out: Printer, *, file: Path, diff: bool, prune: bool, label: tuple[str, ...], dry_run: bool) -> None:
     """Make the tasks equal to those of a file."""
     from .import_export import run_in_store_or_memory  # noqa: PLC0415 - `--help` does without

@@ -34,8 +34,8 @@ _PROGRESS_ABOVE: Final = 100
 
 
 @click.command("export", cls=Command, asks=True)
-@click.option("--runs", is_flag=True, help="With the history of each task.")
-@click.option("--out", "path", type=FILE, metavar="FILE", help="Into a file that only you may read.")
+@click.option("--runs", is_flag=True, help="Export the history of each task too.")
+@click.option("--out", "path", type=FILE, metavar="FILE", help="Write to a file that only you can read.")
 def export(out: Printer, *, runs: bool, path: Path | None) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
     from ..session.command_session import run_in_session  # noqa: PLC0415 - `--help` does without
@@ -90,9 +90,9 @@ def _to_file(out: Printer, path: Path, *, runs: bool) -> tuple[int, int]:
 )
 @click.option("--format", "kind", default="auto", show_default=True, help="auto, jsonl, crontab, nanoclaw or openclaw.")
 @click.option("--zone", "--tz", help="Zone of the times in the file. Default: as the times show.")
-@click.option("--owner", help="Whose tasks they become.")
+@click.option("--owner", help="Owner of the imported tasks.")
 @click.option("--system", is_flag=True, help="A crontab with a column for the user, as /etc/crontab.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 def import_file(
     out: Printer, *, path: str, kind: str, zone: str | None, owner: str | None, system: bool, dry_run: bool
 ) -> None:

@@ -33,11 +33,13 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 @click.argument("source", metavar="FROM_URL", help="The store that holds the deployment.")
 @click.argument("target", metavar="TO_URL", help="A new store, or one to which this was begun before.")
 @click.option("--owner", metavar="OWNER", help="Move this owner alone, between running deployments.")
-@click.option("--place", metavar="TEXT", help="With --owner: what its callers are told; by default the new store.")
-@click.option("--wait", metavar="5m", default="5m", help="With --owner: wait so long for its live runs.")
+@click.option(
+    "--place", metavar="TEXT", help="With --owner: the new address that callers are given; by default the new store."
+)
+@click.option("--wait", metavar="5m", default="5m", help="With --owner: longest time to wait for its live runs.")
 @click.option("--to-key-file", metavar="FILE", help="With --owner: the key file of the new place, if it is another.")
 @click.option("--abort", is_flag=True, help="With --owner: give up the move that has begun.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 def move_store(
     out: Printer,
     *,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OwnerMoveRequest(NamedTuple):
-    """`place` is what callers are told, `key_file` the one of the target where it has another."""
+    """`place` is the new address that callers are given, `key_file` that of the target if it has another one."""
 
     owner: str
     source: str

@@ -18,10 +18,8 @@ from . import (
     now,
     plans,
     runs,
-    scripts,
     settings,
     simple,
-    stations,
     streams,
     task,
     tasks,
@@ -29,7 +27,6 @@ from . import (
 
 _PARTS: Final = (
     frame.TEXTS,
-    scripts.TEXTS,
     now.TEXTS,
     tasks.TEXTS,
     task.TEXTS,
@@ -38,7 +35,6 @@ _PARTS: Final = (
     calendar.TEXTS,
     lanes.TEXTS,
     plans.TEXTS,
-    stations.TEXTS,
     streams.TEXTS,
     groups.TEXTS,
     chats.TEXTS,

@@ -26,7 +26,7 @@ TEXTS: Final[dict[str, Message]] = {
     "chats_older": Message("Older messages", "更早的消息"),
     "chats_newer": Message("Newer messages", "更新的消息"),
     "chats_newest": Message("Newest messages", "最新的消息"),
-    "chats_you": Message("you", "你"),
+    "chats_you": Message("you", "您"),
     "chats_assistant": Message("assistant", "助手"),
     "chats_edited": Message("edited", "已编辑"),
     "chats_deleted": Message("deleted", "已删除"),
@@ -47,7 +47,7 @@ TEXTS: Final[dict[str, Message]] = {
         "此聊天的消息须在 {channel} 中发送，这里只能查看。",
     ),
     "chats_may_not_write": Message(
-        "You may read this chat, and not write in it.", "你可以查看此聊天，但不能发送消息。"
+        "You may read this chat, and not write in it.", "您可以查看此聊天，但不能发送消息。"
     ),
     "chats_open_deliveries": Message("Texts that were not sent", "尚未发送的文本"),
     "chats_delivery_attempts": Message("{number} attempts", "尝试 {number} 次"),

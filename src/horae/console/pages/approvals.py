@@ -15,10 +15,9 @@ from ...model.change import Facts
 from ...schedule.preview import Fire
 from ...service.tasks.previews import compute_task_preview
 from ...wire.tasks.review import Review, review_of
-from ..form_problems import FORM_ERRORS, form_problem, form_status
 from ..notice import Undo
 from ..outcomes import Sign
-from ..page import PageRequest, form, page
+from ..page import FORM_ERRORS, PageRequest, form, form_problem, form_status, page
 from ..quota_forms import QuotaField, quota_fields, quota_inputs, read_quota_form
 
 PROPOSALS: Final = 10

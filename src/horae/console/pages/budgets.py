@@ -10,8 +10,7 @@ from ...errors import HoraeError
 from ...model.agents.budget import BUDGET_NAMES, UNLIMITED, BudgetName, format_amount, parse_budget
 from ...model.agents.usage import MICROS
 from ...service.groups.budgets import BudgetState
-from ..form_problems import FORM_ERRORS, form_problem, form_status
-from ..page import PageRequest, form, page
+from ..page import FORM_ERRORS, PageRequest, form, form_problem, form_status, page
 
 GROUPS: Final = 50
 _WIDTH: Final = 100.0

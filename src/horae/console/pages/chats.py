@@ -14,9 +14,8 @@ from ...model.agents.delivery import Delivery, DeliveryState
 from ...model.refusals import refuse
 from ...ports.channel import MessageChange
 from ...service.chats.chats import Transcript, TranscriptMessage
-from ..form_problems import FORM_ERRORS, form_problem, form_status
 from ..outcomes import Sign
-from ..page import PageRequest, form, page
+from ..page import FORM_ERRORS, PageRequest, form, form_problem, form_status, page
 from .approvals import pending_of_group
 from .streams import show_text
 

@@ -17,10 +17,9 @@ from ...wire.groups import group_json, mount_text, parse_mount, read_group_field
 from ...wire.pointers import pointer_to
 from ...wire.schemas import SHAPES
 from ...wire.shapes.notation import Schema
-from ..form_problems import FORM_ERRORS, check_confirmation, form_problem, form_status
 from ..messages.groups import CHOICES, HELP, LABELS
 from ..notice import Undo
-from ..page import PageRequest, form, page
+from ..page import FORM_ERRORS, PageRequest, check_confirmation, form, form_problem, form_status, page
 from ..shape_form import ABSENT, FieldWords, FormContext, FormField, make_fields, read_value, to_texts
 from .approvals import pending_of_group
 

@@ -15,10 +15,9 @@ from ...ports.doctor import Check
 from ...service.query.parser import Term, render_query
 from ...service.runs.lanes import MAX_LANE_LIMIT
 from ...service.runs.nodes import NodeState, NodeStatus
-from ..form_problems import FORM_ERRORS, form_problem, form_status
 from ..notice import Undo
 from ..outcomes import Sign
-from ..page import PageRequest, form, page
+from ..page import FORM_ERRORS, PageRequest, form, form_problem, form_status, page
 
 MAX_QUEUED: Final = 50
 _NOTEWORTHY: Final = timedelta(milliseconds=100)

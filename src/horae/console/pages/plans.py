@@ -1,4 +1,4 @@
-"""Plans: a list with states and counters, and one plan with its message, results and participants."""
+"""Stations: which programs may join, and who has joined; and their plans, as a list and one plan with its results."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ class ParticipantRow(NamedTuple):
     name: str
     status: str | None
     content: str
+
+
+async def show_stations(request: PageRequest) -> Response:
+    query = request.request.query_params
+    found = await request.service.stations.page(request.viewer.principal, query.get("after") or None, LIST_SIZE)
+    data: dict[str, Any] = {
+        "page": "stations",
+        "stations": found.items,
+        "has_owners": request.viewer.is_admin,
+        "after": found.after,
+        "query": {"after": query["after"]} if query.get("after") else {},
+    }
+    return request.render("stations.html", data)
 
 
 async def show_list(request: PageRequest) -> Response:
@@ -110,4 +123,8 @@ def _result_text(run: Run) -> str:
     return text[:MOST_CHARACTERS]
 
 
-ROUTES: Final = (page("/stations/plans", show_list), page("/stations/plans/{id}", show))
+ROUTES: Final = (
+    page("/stations", show_stations),
+    page("/stations/plans", show_list),
+    page("/stations/plans/{id}", show),
+)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from starlette.responses import Response
 
 from ...choices import Language
-from ...model.events.trace_context import trace_id
+from ...model.ids import trace_id
 from ...model.reason import describe_reason
 from ...model.run import Run
 from ...model.task import Target

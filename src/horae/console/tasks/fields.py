@@ -1,17 +1,19 @@
-"""Fields of the task form for its template: the declared shapes with texts, problems, defaults and suggested values."""
+"""Fields of the task form for its template: the declared shapes with labels, problems, defaults and suggested values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from ...choices import Language
 from ...model.policy import policies_for
 from ...model.task import Task
 from ...service.tasks.functions.functions import KnownFunction
-from ...wire.shapes.notation import TEXT
+from ...wire.shapes.notation import TEXT, Schema
 from ...wire.tasks.policies import policies_json
+from ..messages.edit_fields import CHOICES, HELP, LABELS
 from ..page import PageRequest
-from ..shape_form import FormContext, FormField, Texts, make_field, make_fields
+from ..shape_form import FieldWords, FormContext, FormField, Texts, make_field, make_fields
 from ..viewer import Viewer
 from .form import (
     AFTER,
@@ -29,7 +31,26 @@ from .form import (
 )
 from .schedule_fields import KINDS, PREFIX, WEEKDAYS
 from .schedule_preview import SchedulePreview
-from .words import TaskWords
+
+
+class TaskWords(FieldWords):
+    """A field without words of its own is shown by its name, with the description of its shape."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+
+    def label(self, name: str) -> str:
+        message = LABELS.get(name)
+        return super().label(name) if message is None else message.in_language(self._language)
+
+    def help(self, name: str, schema: Schema) -> str:
+        message = HELP.get(name)
+        return super().help(name, schema) if message is None else message.in_language(self._language).replace("`", "")
+
+    def choice(self, name: str, value: str) -> str:
+        message = CHOICES.get(f"{name}.{value}", CHOICES.get(value))
+        return value if message is None else message.in_language(self._language)
+
 
 _MAX_NAMES: Final = 200
 _FUNCTION: Final = "target.function.name"

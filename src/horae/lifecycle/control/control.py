@@ -28,8 +28,7 @@ from ..event_rows import run_event, skip_rows, task_event
 from ..occurrence_end import cancel_waiting_runs
 from ..overlap import OverlapAction, blocking_retries, decide_overlap, must_wait
 from ..settle import settle
-from .pause import pause_open_task
-from .resume import end_pause, restart_failed
+from .pause import end_pause, pause_open_task, restart_failed
 
 MAX_SKIPS: Final = 10_000
 _MAX_OTHER_REQUESTS: Final[dict[Overlap, int]] = {"skip": 0, "queue": 1}

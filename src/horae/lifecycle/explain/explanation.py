@@ -28,8 +28,7 @@ from ...typography import full_width
 from ..due_backlog import MICROSECOND, without_repeat
 from ..instant_text import format_instant
 from ..start_deadline import latest_start
-from .lane import LaneWait, lane_words
-from .rate import rate_words
+from .lane import LaneWait, lane_words, rate_words
 from .retry import (
     blocking_retry_words,
     describe_next,
@@ -139,8 +138,8 @@ _WAIT_CAUSES: Final[dict[EntryState, tuple[str, str]]] = {
 
 _IN_PAUSE: Final = {
     True: (
-        "It was not run. The task was paused then, from {since} to {until}, and one later run stands for the whole stretch.",
-        "没有运行。当时任务处于暂停状态（{since} 至 {until}），由之后的一次运行代表整段。",
+        "It was not run. The task was paused then, from {since} to {until}, and one later run makes up for all of them.",
+        "没有运行。当时任务处于暂停状态（{since} 至 {until}），由之后的一次运行一并补上。",
     ),
     False: (
         "It was not run. The task was paused then, from {since} to {until}, and the resume did not make up for it.",

@@ -1,4 +1,4 @@
-"""Explanation of an entry that waits in a lane: its limit, the runs in it, how many entries are ahead, and until when."""
+"""Explanation of an entry that waits in a lane: its limit, its rate, the runs in it, entries ahead, and until when."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Final, NamedTuple
 
 from ...model.change import Facts
 from ...model.entry import CONTROL_KINDS, Entry, EntryKind, EntryState
-from ...model.lanes.lane import MAX_LANE_LIMIT
+from ...model.lanes.lane import MAX_LANE_LIMIT, LaneUse
 from ...model.lanes.rate import Rate
 from ...model.lanes.route import is_route
 from ...typography import full_width
 from ..instant_text import format_instant
-from .rate import stated_start
 
 MAX_HOLDERS_NAMED: Final = 5
 
@@ -150,3 +149,30 @@ def _not_before_chinese(facts: Facts, wait: LaneWait) -> str:
     if wait.not_before is None or wait.not_before == stated_start(facts, wait.lane):
         return ""
     return f"按速率,它最早在 {format_instant(facts, wait.not_before)} 启动。"
+
+
+def limiting_rate(facts: Facts, name: str | None) -> LaneUse | None:
+    """Return the lane of this name if it has a rate and a free slot: an entry that is parked in it waits for the rate."""
+    for lane in facts.lanes:
+        if lane.name == name and lane.rate is not None and lane.used < lane.limit:
+            return lane
+    return None
+
+
+def stated_start(facts: Facts, name: str) -> datetime | None:
+    """Return the instant that `rate_words` names for an entry that is parked in this lane."""
+    lane = limiting_rate(facts, name)
+    return None if lane is None else lane.next_start
+
+
+def rate_words(facts: Facts, entry: Entry) -> tuple[str, str] | None:
+    """Return what an entry waits for that is parked in a lane with a rate; None if the lane has none, or no free slot."""
+    lane = limiting_rate(facts, entry.lane)
+    if lane is None:
+        return None
+    english = f"its lane '{lane.name}' has a rate of {lane.rate}"
+    chinese = f"它的通道“{lane.name}”的速率为 {lane.rate}"
+    if lane.next_start is None:
+        return english, chinese
+    at = format_instant(facts, lane.next_start)
+    return f"{english}; its next start is at {at} at the earliest", f"{chinese}，最早于 {at} 再次启动"

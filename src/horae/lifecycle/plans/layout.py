@@ -23,6 +23,7 @@ from ...model.plans.plan import (
     PlanProgress,
     encode_plan,
     plan_of,
+    plan_target,
     policies_of,
     read_plan,
     schedule_of,
@@ -30,7 +31,6 @@ from ...model.plans.plan import (
     type_number,
 )
 from ...model.plans.refusals import refuse
-from ...model.plans.target import plan_target
 from ...model.reason import Reason
 from ...model.run import Origin, Run
 from ...model.task import OPEN_STATES, PauseCause, Task, TaskState

@@ -20,7 +20,7 @@ from ...model.run import Origin, Run, RunState
 from ...model.task import NEW_TASK_STATUS, TaskState
 from ..agenda import retry_entry
 from ..conclude import conclude
-from ..control.resume import end_pause, restart_failed
+from ..control.pause import end_pause, restart_failed
 from ..due_backlog import MICROSECOND
 from ..event_rows import count_occurrences, task_event
 from ..occurrence import skip_due_backlog

@@ -1,9 +1,11 @@
-"""Browser sessions and one-time sign-in links, as values and as stored records; secrets are stored as hashes."""
+"""Browser sessions, one-time sign-in links and calendar tokens, as values and stored records; secrets are stored as hashes."""
 
 from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from hashlib import sha256
+from hmac import compare_digest
 from typing import Final, NamedTuple
 
 from ..record import Record
@@ -107,3 +109,39 @@ def link_from(record: Record) -> SignInLink:
         body["token"],
         record.version,
     )
+
+
+CALENDAR_TOKEN_KIND: Final = "calendar_token"  # noqa: S105 - the kind of a record
+CALENDAR_TOKEN_PREFIX: Final = "cal_"  # noqa: S105 - how the ids begin
+
+
+class CalendarToken(NamedTuple):
+    id: str
+    owner: str
+    name: str
+    hash: str
+    created: datetime
+    version: int = 1
+
+
+def calendar_token_record(token: CalendarToken) -> Record:
+    body = {"name": token.name, "hash": token.hash, "created": token.created.isoformat()}
+    return Record(CALENDAR_TOKEN_KIND, token.id, token.owner, json.dumps(body, ensure_ascii=False))
+
+
+def calendar_token_from(record: Record) -> CalendarToken:
+    body = json.loads(record.body)
+    created = datetime.fromisoformat(body["created"])
+    return CalendarToken(record.key, record.owner, body["name"], body["hash"], created, record.version)
+
+
+_NO_HASH: Final = "0" * 64
+
+
+def hash_secret(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()
+
+
+def is_secret(secret: str, stored_hash: str | None) -> bool:
+    """Return whether the secret has this hash; where none is stored, the comparison takes as long as with a wrong secret."""
+    return compare_digest(hash_secret(secret), _NO_HASH if stored_hash is None else stored_hash)

@@ -66,8 +66,8 @@ class Reservation(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """`recent` are the amounts of the last runs, from which the next reservation is estimated. `told` is the day on which the
-    chat was told last that the budget is used up. `version` None: no record yet."""
+    """`recent` are the amounts of the last runs, from which the next reservation is estimated. `notice_day` is the day of the last
+    notice to the chat that the budget is used up. `version` None: no record yet."""
 
     key: str
     owner: str
@@ -76,7 +76,7 @@ class Budget(NamedTuple):
     used: Amounts = NOTHING
     reservations: tuple[Reservation, ...] = ()
     recent: tuple[Amounts, ...] = ()
-    told: date | None = None
+    notice_day: date | None = None
     version: int | None = None
 
     @property
@@ -334,7 +334,7 @@ def budget_record(budget: Budget, expires: datetime | None = None) -> Record:
         "used": list(budget.used),
         "reservations": [[each.run, list(each.amounts)] for each in budget.reservations],
         "recent": [list(each) for each in budget.recent],
-        "told": None if budget.told is None else budget.told.isoformat(),
+        "told": None if budget.notice_day is None else budget.notice_day.isoformat(),
     }
     return Record(
         BUDGET_KIND, budget.key, budget.owner, json.dumps(body, separators=(",", ":")), budget.version or 1, expires

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from ...errors import Refusal
 from ..accounts.principal import AGENT_LABEL
 from ..accounts.system_owner import account_of, is_system_owner
+from ..entry import MAX_REPARKS
 from ..limits import KEY_CHARACTERS
 from ..reason import Reason
 from ..refusals import refuse
@@ -198,3 +200,19 @@ def check_lane(name: object) -> None:
     check_text("lane", name, KEY_CHARACTERS)
     if is_route(str(name)):
         raise refuse("bad_choice", name="lane", value=name, allowed="any name without 'function:' or 'target:'")
+
+
+def turn_order(waiters: Sequence[LaneWaiter], last_owner: str) -> tuple[LaneWaiter, ...]:
+    """Return the entries in the order in which they get slots, if no other one is added.
+
+    `waiters` are in order of priority, then due; `last_owner` got the last slot. Entries that were parked again too often
+    come first.
+    """
+    first = [each for each in waiters if each.reparks >= MAX_REPARKS]
+    queues: dict[str, list[LaneWaiter]] = {}
+    for each in waiters:
+        if each.reparks < MAX_REPARKS:
+            queues.setdefault(each.owner, []).append(each)
+    owners = sorted(queues, key=lambda owner: (owner <= last_owner, owner))
+    turns = zip_longest(*(queues[owner] for owner in owners))
+    return (*first, *(each for turn in turns for each in turn if each is not None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ from ..ids import EPOCH
 from ..limits import NAME_CHARACTERS
 from ..policy import UNLIMITED_CATCH_UP, Missed, Policies, RetryPolicy
 from ..stations.station import StationKind
-from ..task import Task, TaskPast
+from ..task import Target, Task, TaskPast
 from .codes import CONTENT_FRAMES, FrameType, read_frame_type
 from .refusals import refuse
 
@@ -332,3 +333,24 @@ def plan_or_stand_in(task: Task) -> Plan:
 
 def type_number(plan: Plan) -> int:
     return TYPES.index(plan.plan_type)
+
+
+def plan_target(plan: Plan) -> Target:
+    """Return a call of the station: its command, and the other frames as they were published."""
+    command = next(text for kind, text in plan.frames if kind in (chr(FrameType.COMMAND), chr(FrameType.PUB_TITLE)))
+    frames = [
+        [
+            FrameType(ord(kind)).name,
+            text if ord(kind) == FrameType.CONTENT_BINARY else b64encode(text.encode()).decode(),
+        ]
+        for kind, text in plan.frames
+        if ord(kind) != FrameType.COMMAND
+    ]
+    spec = {
+        "station": plan.station,
+        "command": command,
+        "title": plan.title[:100],
+        "plan": plan.hex_id,
+        "frames": frames,
+    }
+    return Target(STATION_TARGET, json.dumps(spec, ensure_ascii=False))

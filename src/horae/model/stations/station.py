@@ -1,4 +1,4 @@
-"""Station: a name of an owner, its kind, and the public keys of the programs that may join under it."""
+"""Station: a name of an owner, its kind, the public keys that may join under it, and the causes of refused messages."""
 
 from __future__ import annotations
 
@@ -103,3 +103,21 @@ def key_record(station: Station, key: str) -> Record:
 
 def key_owner_from(record: Record) -> KeyOwner:
     return KeyOwner(record.owner, json.loads(record.body)["station"])
+
+
+class Cause(StrEnum):
+    """Each refusal is counted under its cause."""
+
+    WRONG_KEY = "wrong_key"
+    MALFORMED = "malformed"
+    NOT_JOINED = "not_joined"
+    BAD_JOIN = "bad_join"
+    UNKNOWN_CALL = "unknown_call"
+    ENDED_CALL = "ended_call"
+    FOREIGN_CALL = "foreign_call"
+    FORGED_CALLER = "forged_caller"
+    SECOND_VOTE = "second_vote"
+    BAD_REQUEST = "bad_request"
+    NOT_ALLOWED = "not_allowed"
+    OVERLOAD = "overload"
+    FOREIGN_TOPIC = "foreign_topic"

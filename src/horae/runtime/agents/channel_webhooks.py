@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...agents.channels.channel_settings import KIND
 from ...agents.delivery.receipts import Receipts
 from ...agents.host.channel_states import ChannelStates
-from ...agents.host.chat_groups import ChatGroups
-from ...agents.host.intake import ChannelIntake, IntakeParts
+from ...agents.host.intake import ChannelIntake, ChatGroups, IntakeParts
 from ...agents.host.known_chats import KnownChats
 from ...agents.host.sender_file import SenderFile
 from ...agents.settings import read_settings
@@ -25,7 +24,7 @@ from .channel_kinds import open_channels
 from .runtime import AGENT, with_agent_defaults
 
 if TYPE_CHECKING:
-    from ...web.application import Application
+    from ...web.middleware import Application
 
 LOG: Final = logging.getLogger("horae.channels")
 WEBHOOK_PATH: Final = "/channels"

@@ -15,10 +15,12 @@ from ...agents.target.target import AgentTarget
 from ...clock import Clock
 from ...engine.process_identity import own_home
 from ...errors import Refusal
+from ...model.agents.delivery import UncertainPolicy
+from ...model.refusals import refuse
 from ...ports.channel import Channel
+from ...ports.full_store import FullStore
 from ...service.service import Service
 from ...settings import Settings
-from ..delivery_sender import make_delivery_sender
 from .channel_kinds import open_channels
 from .runtime import AGENT
 
@@ -27,7 +29,7 @@ AGENT_SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {AGENT: {"enabled": Tru
 
 
 class AgentCompanion:
-    """Runs a host of agents beside the engine of a node (`app/companion.py`)."""
+    """Runs a host of agents beside the engine of a node (`app/environment.py`)."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
@@ -111,3 +113,26 @@ class _UnregisteredChats:
 
     async def chats(self) -> Sequence[KnownChat]:
         return [KnownChat(each.chat, each.name, each.last_activity) for each in await self._host.known_chats.chats()]
+
+
+_POLICY_SETTING = "delivery_uncertain"
+
+
+def read_uncertain_policy(settings: Settings) -> UncertainPolicy:
+    """Return what happens to a text that a service did not confirm; refuses an unknown word."""
+    text = str(settings.value(_POLICY_SETTING)).strip().lower()
+    try:
+        return UncertainPolicy(text)
+    except ValueError:
+        raise refuse("bad_choice", name=_POLICY_SETTING, value=text, allowed=", ".join(UncertainPolicy)) from None
+
+
+def make_delivery_sender(
+    store: FullStore,
+    clock: Clock,
+    settings: Settings,
+    held: Mapping[str, Channel],
+    known: Callable[[], Collection[str]],
+) -> DeliverySender:
+    """Return the sender for the channels that this process holds; `known` returns the names of all channels."""
+    return DeliverySender(store, held, clock, known, read_uncertain_policy(settings))

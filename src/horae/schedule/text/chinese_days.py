@@ -1,4 +1,4 @@
-"""Parser for Chinese days, weekdays, days of the month, months and zones."""
+"""Parser for Chinese days, weekdays, days of the month, months and zones, and for one moment (昨天18:00)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..refusals import refuse
 from .chinese_cursor import any_word
 from .chinese_times import Times
 from .chinese_words import (
+    DAY_PARTS,
     DAYS_WITH_PARTS,
     NAMED_DAYS,
     NUMBER,
@@ -19,7 +20,7 @@ from .chinese_words import (
     WEEK,
     WEEKDAY_SIGNS,
 )
-from .dates import ComingWeekday, DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, make_date
+from .dates import ComingWeekday, DayOfMonthAhead, DaysAhead, MomentWords, MonthDay, NamedDay, WeekdayAhead, make_date
 from .draft import NamedMoment
 from .zone_words import CHINESE_CITIES, resolve_marked_zone
 
@@ -265,3 +266,31 @@ class Days(Times):
 
 def _weekday(sign: str) -> int:
     return int(sign) - 1 if sign.isdigit() else WEEKDAY_SIGNS[sign]
+
+
+_DAY_PART: Final = re.compile(any_word(DAY_PARTS))
+
+
+def read_chinese_moment(text: str) -> MomentWords | None:
+    return _ChineseMoment(text, 0).read()
+
+
+class _ChineseMoment(Days):
+    accepts_past = True
+
+    def read(self) -> MomentWords | None:
+        """Parse the whole text as one moment, with the zone at either end; None if it is not one."""
+        self.take("在", "于")
+        zone = self.zone()
+        day = self.day() or self._coming_weekday()
+        if day is not None:
+            self.take("的", "T")
+        at = self.time_of_day()
+        offset = None if at is None else self.offset()
+        part = self._part
+        if at is None and (said := self.match(_DAY_PART)) is not None:
+            part = DAY_PARTS[said.group()]
+        zone = zone or self.zone()
+        if not self.is_done or (day is None and at is None and part is None):
+            return None
+        return MomentWords(day, at, part, offset, zone)

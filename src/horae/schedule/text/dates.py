@@ -1,12 +1,13 @@
-"""Named days (tomorrow, 24 December, Friday of next week), and their conversion to dates relative to today."""
+"""Named days (tomorrow, 24 December, Friday of next week) and the words of a moment; conversion to dates relative to today."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..refusals import refuse
+from .clock_words import DayPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,16 @@ class MonthDay:
 
 
 NamedDay: TypeAlias = date | DaysAhead | WeekdayAhead | ComingWeekday | LatestWeekday | DayOfMonthAhead | MonthDay
+
+
+class MomentWords(NamedTuple):
+    """The parts of a moment that a grammar recognised: a day, a time or part of the day, an offset, a zone."""
+
+    day: NamedDay | None
+    at: time | None = None
+    part: DayPart | None = None
+    offset: timedelta | None = None
+    zone: str | None = None
 
 
 def to_date(day: NamedDay, today: date) -> date:

@@ -1,4 +1,4 @@
-"""Parser for English days, weekdays, days of the month, months and zones."""
+"""Parser for English days, weekdays, days of the month, months and zones, and for one moment (`yesterday at 9am`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import date
 
 from ..calendar import NthWeekday, On
 from ..refusals import refuse
-from .dates import ComingWeekday, DaysAhead, LatestWeekday, MonthDay, NamedDay, WeekdayAhead, make_date
+from .dates import ComingWeekday, DaysAhead, LatestWeekday, MomentWords, MonthDay, NamedDay, WeekdayAhead, make_date
 from .draft import NamedMoment
 from .english_times import Times
 from .english_words import DAY_PARTS, MONTHS, ORDINALS, WEEKDAY_GROUPS, WEEKDAYS, WORKING
@@ -278,3 +278,21 @@ class Days(Times):
         """Whether a city is followed by `time`, a mark, or the end of the text."""
         follows = self.peek(length)
         return follows.word == "time" or follows.place < 0 or follows.kind == "mark"
+
+
+def read_english_moment(text: str) -> MomentWords | None:
+    return _EnglishMoment(text, 0).read()
+
+
+class _EnglishMoment(Days):
+    accepts_past = True
+
+    def read(self) -> MomentWords | None:
+        """Parse the whole text as one moment; None if it is not one."""
+        while self.take("at", "on") is not None:
+            pass
+        found = self.moment()
+        zone = None if found is None or self.is_done else self.zone()
+        if found is None or not self.is_done:
+            return None
+        return MomentWords(found.day, found.at, self._part, found.offset, zone)

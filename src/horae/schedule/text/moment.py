@@ -13,7 +13,7 @@ from ..instants import SECOND, to_datetime, to_instant, wall_reading
 from ..value import first_instant, is_wall, last_instant
 from ..zones import find_zone
 from .clock_words import DayPart
-from .dates import ComingWeekday, LatestWeekday, MonthDay, NamedDay, to_date
+from .dates import ComingWeekday, LatestWeekday, MomentWords, MonthDay, to_date
 from .parse import has_chinese, normalize_characters, read_draft
 
 MAX_MOMENT_LENGTH: Final = 200
@@ -55,16 +55,6 @@ class TimeSpan(NamedTuple):
     @property
     def exact(self) -> bool:
         return self.first == self.last
-
-
-class MomentWords(NamedTuple):
-    """The parts of a moment that a grammar recognised: a day, a time or part of the day, an offset, a zone."""
-
-    day: NamedDay | None
-    at: time | None = None
-    part: DayPart | None = None
-    offset: timedelta | None = None
-    zone: str | None = None
 
 
 def read_time_span(text: str, zone: str, now: datetime) -> TimeSpan | None:
@@ -145,10 +135,10 @@ def _read_words(text: str, zone: str, now: datetime) -> TimeSpan | None:
 def _moment_words(normalized: str) -> MomentWords | None:
     """Parse with the grammar of the language, imported on first use."""
     if has_chinese(normalized):
-        from .chinese_moment import read_chinese_moment  # noqa: PLC0415
+        from .chinese_days import read_chinese_moment  # noqa: PLC0415
 
         return read_chinese_moment(normalized)
-    from .english_moment import read_english_moment  # noqa: PLC0415
+    from .english_days import read_english_moment  # noqa: PLC0415
 
     return read_english_moment(normalized)
 

@@ -30,14 +30,13 @@ from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.full_store import FullStore
-from ...ports.records import Records
+from ...ports.records import Records, write_unless_changed
 from ...ports.store import Book, TaskFilter
 from ..query.argument_checks import check_page
 from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 from .audit import Audit, changed_values
 from .owners import SWEEP_KIND, Accounts, ignore_owner, read_limits, sweep_writing
-from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
 

@@ -9,14 +9,16 @@ from typing import Final
 from ...clock import Clock
 from ...entropy import entropy
 from ...model.accounts.account import OWNER_KIND
-from ...model.accounts.calendar_token import (
+from ...model.accounts.principal import SCOPES_OF, Principal, Scope
+from ...model.accounts.session import (
     CALENDAR_TOKEN_KIND,
     CALENDAR_TOKEN_PREFIX,
     CalendarToken,
     calendar_token_from,
     calendar_token_record,
+    hash_secret,
+    is_secret,
 )
-from ...model.accounts.principal import SCOPES_OF, Principal, Scope
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.limits import NAME_CHARACTERS
 from ...model.record import Record, RecordWrite
@@ -27,7 +29,6 @@ from .audit import Audit
 from .owners import Accounts
 from .refusals import refuse
 from .rights import refuse_agent
-from .secret_hash import hash_secret, is_secret
 
 MAX_CALENDAR_TOKENS: Final = 20
 """Limit per owner."""

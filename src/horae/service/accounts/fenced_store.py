@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from ...model.accounts.account import OWNER_KIND, TOKEN_KIND
-from ...model.accounts.calendar_token import CALENDAR_TOKEN_KIND
+from ...model.accounts.session import CALENDAR_TOKEN_KIND
 from ...model.change import Change, ControlDecision, Facts
 from ...model.events.event import Event
 from ...model.messages import DEFAULT_QUOTA, Cursor, NewMessage, Stream, StreamQuota

@@ -34,7 +34,7 @@ class MovePhase(StrEnum):
 
 
 class OwnerMove(NamedTuple):
-    """State of a move in one of its two deployments. `place` is what callers are told, `other` the name of the other store.
+    """State of a move in one of its two deployments. `place` is the new address that callers are given, `other` the name of the other store.
 
     `since` is the instant at which the source was fenced.
     """

@@ -39,7 +39,7 @@ from ...model.refusals import refuse as refuse_task
 from ...model.task import OPEN_STATES
 from ...model.text.field_checks import check_choice, check_number
 from ...ports.full_store import FullStore
-from ...ports.records import Records
+from ...ports.records import Records, write_unless_changed
 from ...ports.store import TaskFilter
 from ...schedule.zones import find_zone
 from ..query.argument_checks import check_page
@@ -47,7 +47,6 @@ from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import load_agent_record
 from ..tasks.task_request import read_duration
 from .audit import Audit, changed_values
-from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import LOCAL_ACTORS, refuse_agent
 

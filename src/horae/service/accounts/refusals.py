@@ -160,7 +160,7 @@ CATALOGUE: Final = RefusalCatalogue(
             Conflict,
             "'{name}' is the owner that you act as: you would lock yourself out.",
             "Let another admin do it.",
-            "“{name}”是你当前使用的所有者:这样会把你自己锁在外面。",
+            "“{name}”是您当前使用的所有者:这样会把您自己锁在外面。",
             "请由另一位管理员操作。",
         ),
         "stale_owner": RefusalEntry(

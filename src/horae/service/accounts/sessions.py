@@ -21,6 +21,8 @@ from ...model.accounts.session import (
     USE_RESOLUTION,
     Session,
     SignInLink,
+    hash_secret,
+    is_secret,
     link_from,
     link_record,
     session_from,
@@ -39,7 +41,6 @@ from .identity import Identity
 from .owners import Accounts, ignore_owner, new_local_owner
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, is_foreign, refuse_agent
-from .secret_hash import hash_secret, is_secret
 from .tokens import Tokens
 
 VIA: Final = "console"

@@ -24,6 +24,7 @@ from ...model.accounts.account import (
     token_record,
 )
 from ...model.accounts.principal import LOCAL_OWNER, SCOPES_OF, Principal, Quotas, Role, Scope
+from ...model.accounts.session import hash_secret, is_secret
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.lanes.lane import agent_lane
 from ...model.limits import NAME_CHARACTERS
@@ -33,6 +34,7 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.text.field_checks import check_choice, check_text
 from ...ports.full_store import FullStore
+from ...ports.records import write_unless_changed
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
 from ..runs.lanes import MAX_LANE_LIMIT
@@ -40,10 +42,8 @@ from ..tasks.task_quota import load_agent_record
 from .agents import Agents
 from .audit import Audit
 from .owners import Accounts, ignore_owner, new_local_owner
-from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
-from .secret_hash import hash_secret, is_secret
 
 FIRST_OWNER: Final = LOCAL_OWNER
 """The first token is for the user of this machine, who owns the tasks that the command line makes."""

@@ -1,4 +1,4 @@
-"""Chats of groups: list, transcript, and messages of people who write in the web channel."""
+"""Chats of groups: list, transcript, whether the agent works, and messages of people who write in the web channel."""
 
 from __future__ import annotations
 
@@ -11,24 +11,45 @@ from typing import Final, NamedTuple
 from ...clock import Clock
 from ...errors import Conflict
 from ...model.accounts.principal import NO_QUOTAS, Principal, Scope
-from ...model.accounts.stream_quota import stream_quota_of
+from ...model.accounts.system_owner import account_of
 from ...model.agents.delivery import FINISHED_KIND, FINISHED_RETENTION, PENDING_KIND, Delivery, delivery_from
 from ...model.agents.group import CHAT_CHARACTERS, GROUP_KIND, Group, group_from
 from ...model.ids import ENTROPY_BYTES, make_id
-from ...model.messages import PAGE_MESSAGES, SENDER_CHARACTERS, SOURCE_ID_CHARACTERS, Stream, check_message
+from ...model.lanes.idle import IDLE_RUNS_KIND, idle_runs_of
+from ...model.messages import (
+    PAGE_MESSAGES,
+    SENDER_CHARACTERS,
+    SOURCE_ID_CHARACTERS,
+    Stream,
+    check_message,
+    stream_quota_of,
+)
 from ...model.page import Page
 from ...model.record import Record, RecordWrite
 from ...model.text.field_checks import check_number, check_text
 from ...ports.channel import IncomingMessage
 from ...ports.chat_messages import ChatMessage, assistant_message, read_chat_message, to_stream_message
 from ...ports.full_store import FullStore
-from ..accounts.record_conflicts import is_conflict_over
+from ...ports.records import is_conflict_over
 from ..accounts.rights import refuse_agent
 from ..groups.groups import Groups
 from ..query.argument_checks import check_page, check_position
-from .activity import working_owners
 from .delivery_records import DeliveryQueue
 from .refusals import refuse
+
+AGENTS_LANE: Final = "agents"
+"""Lane that all agents share."""
+_MAX_RUNS: Final = 100
+
+
+async def working_owners(store: FullStore, lane: str = AGENTS_LANE) -> frozenset[str]:
+    """Return the owners of the groups whose agents work in this lane."""
+    runs = await store.lane_runs(lane, _MAX_RUNS)
+    if not runs:
+        return frozenset()
+    idle = {each.run_id for each in idle_runs_of(await store.get_record(IDLE_RUNS_KIND, lane))}
+    return frozenset(account_of(run.owner) for run in runs if run.id not in idle)
+
 
 WEB_CHANNEL: Final = "web"
 """Channel whose messages are written over HTTP, in the console or by a program."""

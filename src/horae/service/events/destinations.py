@@ -1,4 +1,4 @@
-"""Destinations of messages to people: set, list, remove and test; list their deliveries."""
+"""Destinations of messages to people: set, list, remove, test and check them; list their deliveries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, Final, get_args
 
 from ...choices import Language
 from ...clock import Clock
+from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.system_owner import account_of
 from ...model.events.destination import (
     DESTINATION_KIND,
     MAX_DESTINATIONS,
@@ -33,11 +35,12 @@ from ...model.events.webhook import (
 from ...model.ids import ENTROPY_BYTES, make_id, to_microseconds
 from ...model.limits import KEY_CHARACTERS
 from ...model.page import Page
-from ...model.policy import DESTINATION_CHARACTERS
+from ...model.policy import DESTINATION_CHARACTERS, Notify
 from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...model.text.field_checks import check_choice, check_text
 from ...ports.full_store import FullStore
+from ...ports.records import Records
 from ...schedule.zones import find_zone
 from ..accounts.audit import Audit
 from ..accounts.rights import refuse_agent
@@ -254,3 +257,26 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
         check_choice("language", fields["language"], get_args(Language))
         changes["language"] = fields["language"]
     return changes
+
+
+_MAX_NAMES: Final = 20
+"""Destinations that a refusal names."""
+
+
+async def check_destinations(records: Records, owner: str, notify: Notify | None) -> None:
+    """Refuse a policy that names a destination which the owner does not have; without a policy nothing is read."""
+    owner = account_of(owner)
+    for name in () if notify is None else notify.to:
+        is_known = is_destination_name(name) and await records.get_record(
+            DESTINATION_KIND, destination_key(owner, name), owner
+        )
+        if not is_known:
+            raise await _refuse_unknown(records, owner, name)
+
+
+async def _refuse_unknown(records: Records, owner: str, name: str) -> Refusal:
+    page = await records.records(DESTINATION_KIND, owner, limit=_MAX_NAMES)
+    names = ", ".join(record.key.rpartition("/")[2] for record in page.items)
+    known = f"There are: {names}." if names else "There are none yet."
+    known_zh = f"已有：{names}。" if names else "目前还没有目的地。"
+    return refuse("unknown_destination", owner=owner, name=name, known=known, known_zh=known_zh)

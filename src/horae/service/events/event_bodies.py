@@ -6,12 +6,31 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...errors import Refusal
 from ...model.events.cloud_event import cloud_event, encode_body
 from ...model.events.event import Event, EventKind, NumberedEvent, SequencedEvent
 from ...model.events.trigger_fields import triggered_json
+from ...model.inputs.effective_payload import task_of_run
+from ...model.inputs.placeholders import TemplateTask
+from ...model.run import Run
+from ...model.task import Task
+from ...ports.previous import load_previous
 from ...ports.store import Book
 from ..plans.results import load_plan_result
-from .run_tasks import load_task_of_run
+
+
+async def load_task_of_run(book: Book, task: Task, run: Run) -> Task:
+    """Return the task with the input and the placeholders' values of a run.
+
+    A task that was edited since, so that they no longer fit, is returned as it is.
+    """
+    if run.input is None and task.__class__ is not TemplateTask:
+        return task
+    previous = None if run.chain is None else await load_previous(book, run)
+    try:
+        return task_of_run(task, run, previous)
+    except (Refusal, RecursionError):
+        return task
 
 
 class EncodedEvent(NamedTuple):

@@ -34,8 +34,8 @@ from ...model.policy import Notify
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import Book, RunFilter
+from .event_bodies import load_task_of_run
 from .notice_text import fill_notice_text
-from .run_tasks import load_task_of_run
 
 _OCCASIONS: Final = {
     EventKind.TASK_FAILING: Occasion.FAILED,

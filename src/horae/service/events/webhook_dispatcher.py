@@ -293,7 +293,7 @@ _TRIES: Final = 20
 
 
 async def report_signer(records: Records, *, can_sign: bool) -> None:
-    """Write down whether this process can sign. The one that started last speaks for the deployment."""
+    """Record whether this process can sign; the record of the process that started last counts."""
     body = json.dumps({"can_sign": can_sign})
     for _ in range(_TRIES):
         known = await records.get_record(*_RECORD)

@@ -44,9 +44,9 @@ from ...model.task import Task
 from ...ports.full_store import FullStore
 from ..accounts.audit import Audit, changed_values
 from ..accounts.rights import refuse_agent
+from ..runs.runs import load_usage
 from .groups import Groups
 from .refusals import refuse
-from .usage import load_usage
 
 LOG: Final = logging.getLogger("horae")
 _TRIES: Final = 100
@@ -193,7 +193,11 @@ class Budgets:
         """Return the write that records today's notice about the used-up budget in the chat; None: the chat has it already."""
         known = await self._load(group.folder, group.owner)
         today = day_in(self._zone_of(group), self._clock.now())
-        return None if known.told == today else RecordWrite(budget_record(known._replace(told=today)), known.version)
+        return (
+            None
+            if known.notice_day == today
+            else RecordWrite(budget_record(known._replace(notice_day=today)), known.version)
+        )
 
     # --- records -----------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from ...ports.store import TaskFilter
 from ..accounts.approval_policy import ApprovalPolicy, with_approval
 from ..accounts.rights import refuse_agent
 from ..tasks.commit import AuditAction, TaskWriter, changed_fields
-from ..tasks.system_tasks import system_principal
+from ..tasks.tasks import system_principal
 
 LOG: Final = logging.getLogger("horae.agents")
 

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import NO_QUOTAS, Principal, Scope
-from ...model.accounts.stream_quota import stream_quota_of
 from ...model.handled import CURSOR_KIND, cursor_key
 from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.message_refusals import refuse
@@ -30,6 +29,7 @@ from ...model.messages import (
     check_reader,
     check_stream_name,
     encode_references,
+    stream_quota_of,
 )
 from ...model.page import Page
 from ...model.refusals import refuse as refuse_task

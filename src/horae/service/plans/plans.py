@@ -33,6 +33,7 @@ from ...model.plans.plan import (
     parse_plan_name,
     past_of_plan,
     plan_of,
+    plan_target,
     policies_of,
     read_plan,
     received_at,
@@ -40,7 +41,6 @@ from ...model.plans.plan import (
     skips_of,
 )
 from ...model.plans.refusals import refuse
-from ...model.plans.target import plan_target
 from ...model.policy import RetryPolicy
 from ...model.run import Origin, Run, RunState
 from ...model.stations.ballot import BALLOT_KIND, Vote, ballot_from

@@ -18,8 +18,8 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_value
 from ...model.task import Task
 from ...ports.full_store import FullStore
+from ...ports.records import write_unless_changed
 from ...ports.store import TaskFilter
-from ..accounts.record_conflicts import write_unless_changed
 from ..accounts.refusals import refuse
 
 TEMPLATE_KIND: Final = "lane_template"

@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from ...lifecycle.explain.lane import LaneWait, earliest_start, soonest
-from ...lifecycle.lanes.order import turn_order
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.entry import Entry
-from ...model.lanes.lane import LaneUse
+from ...model.lanes.lane import LaneUse, turn_order
 from ...model.run import Run
 from ...ports.full_store import FullStore
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ...clock import Clock
-from ...lifecycle.lanes.order import turn_order
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.lanes.idle import IDLE_RUNS_KIND, IdleRun, idle_run_of, idle_runs_of
@@ -21,6 +20,7 @@ from ...model.lanes.lane import (
     check_lane,
     is_lane_template,
     owner_lane_prefix,
+    turn_order,
 )
 from ...model.lanes.rate import RateChange, parse_rate
 from ...model.page import MAX_PAGE_SIZE
@@ -29,8 +29,8 @@ from ...model.refusals import refuse as refuse_value
 from ...model.run import Run
 from ...model.text.field_checks import check_number
 from ...ports.full_store import FullStore
+from ...ports.records import write_unless_changed
 from ..accounts.audit import Audit, changed_values
-from ..accounts.record_conflicts import write_unless_changed
 from ..accounts.rights import full_lane_name, refuse_agent
 from ..query.argument_checks import check_page
 from .lane_templates import LaneTemplates, check_lane_count

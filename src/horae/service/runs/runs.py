@@ -13,7 +13,7 @@ from ...lifecycle.control.control import nothing_to_retry, request_retry
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.accounts.system_owner import account_of
-from ...model.agents.usage import RunUsage
+from ...model.agents.usage import USAGE_KIND, RunUsage, usage_from
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind
 from ...model.handled import HANDLED_KIND, Handled, read_handled, run_key
@@ -26,11 +26,11 @@ from ...model.refusals import refuse
 from ...model.run import LIVE_STATES, Run
 from ...ports.full_store import FullStore
 from ...ports.journal import Journal, NumberedLine
+from ...ports.records import Records
 from ...ports.store import RunFilter
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, is_foreign, listed_owner
-from ..groups.usage import load_usage
 from ..query.argument_checks import check_filter, check_id, check_page, check_position
 from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import AuditAction, TaskWriter
@@ -354,3 +354,9 @@ def _checked_result(result: str | None) -> str | None:
     if size > RESULT_BYTES:
         raise refuse("payload_too_large", size=size, most=RESULT_BYTES)
     return result
+
+
+async def load_usage(records: Records, run_id: str) -> RunUsage | None:
+    """Return the usage of a run without a check of rights; None if its agent has reported none, or it had no agent."""
+    record = await records.get_record(USAGE_KIND, run_id)
+    return None if record is None else usage_from(record)

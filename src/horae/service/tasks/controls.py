@@ -29,7 +29,7 @@ from ...ports.store import RunFilter
 from ..accounts.refusals import refuse
 from ..accounts.rights import check_system_task, refuse_agent
 from ..accounts.secret_grants import SecretGrants
-from ..events.destination_names import check_destinations
+from ..events.destinations import check_destinations
 from ..query.id_prefix import resolve_run, resolve_task
 from ..runs.lane_templates import LaneTemplates
 from .cancel_records import read_cancel_record, restore_change, with_cancel_record

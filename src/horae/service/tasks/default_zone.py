@@ -46,7 +46,7 @@ def needs_zone(text: str, now: datetime) -> bool:
 def zone_of_owner(owner: str, zone: str, *, own: bool) -> AssumedZone:
     """Return the zone with its reason. `own`: the owner is the caller."""
     if own:
-        return AssumedZone(zone, ("it is yours", "这是你的默认时区"))
+        return AssumedZone(zone, ("it is yours", "这是您的默认时区"))
     return AssumedZone(zone, (f"it is the default zone of {owner}", f"这是 {owner} 的默认时区"))
 
 

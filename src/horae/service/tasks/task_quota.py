@@ -19,10 +19,9 @@ from ...model.page import MAX_PAGE_SIZE
 from ...model.record import Record, RecordWrite
 from ...model.task import OPEN_STATES, TaskState, TaskStatus
 from ...ports.full_store import FullStore
-from ...ports.records import Records
+from ...ports.records import Records, is_conflict_over
 from ...ports.store import TaskFilter
 from ..accounts.agent_switch import load_switch
-from ..accounts.record_conflicts import is_conflict_over
 from ..accounts.refusals import refuse
 from ..accounts.stored_output import FREQUENT_SECONDS, StoredOutput
 from .quotas import command_for, definition_bytes, larger_limit

@@ -1,4 +1,4 @@
-"""Tasks: create, upsert by natural key, create in bulk, and import history; lookup and control are inherited."""
+"""Tasks: create, upsert by natural key, create in bulk, and import history; system tasks; lookup and control are inherited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Final, TypeVar
 
 from ...clock import Clock
 from ...entropy import entropy
-from ...model.accounts.principal import Principal, Scope
+from ...model.accounts.principal import LOCAL_OWNER, Principal, Scope
+from ...model.accounts.system_owner import system_owner
 from ...model.change import Change, Facts
 from ...model.ids import EPOCH, run_id
 from ...model.limits import BULK_TASKS
@@ -20,7 +21,7 @@ from ...schedule import After
 from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
 from ..accounts.rights import can_see, refuse_agent, scoped_key
-from ..events.destination_names import check_destinations
+from ..events.destinations import check_destinations
 from .commit import AuditAction, TaskWriter, attach_nothing
 from .controls import TaskControls
 from .drafts import TaskDrafts
@@ -268,3 +269,30 @@ def check_past(*instants: datetime | None, now: datetime) -> None:
 def _assign_to(run: Run, task: Task) -> Run:
     name = run_id(task.id, run.origin, run.planned, run.attempt)
     return run._replace(id=name, task_id=task.id, owner=task.owner)
+
+
+def system_principal(account: str = LOCAL_OWNER, zone: str | None = None) -> Principal:
+    """Return the principal that writes the system tasks of an account; no token and no front end acts as it."""
+    return Principal(system_owner(account), via="system", zone=zone)
+
+
+class SystemTasks:
+    """For Horae's own code: there is no route, command or tool for it.
+
+    All other operations of `Tasks` and `Runs` take the principal of `system_principal`.
+    """
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+
+    async def create(self, account: str, request: TaskRequest) -> Task:
+        """Create a system task; if its key is taken, edit the one that has it."""
+        return await self._tasks.create(system_principal(account), request)
+
+    async def declare(self, account: str, request: TaskRequest) -> Task:
+        """Create or edit the system task with this key; repeating the same request changes nothing."""
+        return await self._tasks.declare(system_principal(account), request)
+
+    async def delete(self, account: str, task_id: str) -> None:
+        """Delete a system task with its history."""
+        await self._tasks.delete(system_principal(account), task_id)

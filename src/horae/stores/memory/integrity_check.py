@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...model.counts import STATE_PREFIX, total_owner
 from ...model.task import TaskState
 from ...schedule import After
-from ..chain_check import contradicting_links, describe_link, find_row_problems
+from ..chains import contradicting_links, describe_link, find_row_problems
 from .data import Data
 
 

@@ -13,7 +13,7 @@ from ...model.chain_row import ChainRow
 from ...model.change import Change, ControlDecision, Facts
 from ...model.counts import Counts, counters_key
 from ...model.entry import CLAIMABLE, EntryState
-from ...model.ids import from_microseconds, to_microseconds
+from ...model.ids import from_microseconds, planned_range_of_prefix, to_microseconds
 from ...model.lanes.lane import MAX_LANE_LIMIT, LaneLine, LaneQueue, LaneUse, LaneWaiter
 from ...model.lanes.rate import RateChange
 from ...model.lanes.route import is_queue, is_route
@@ -24,7 +24,6 @@ from ...model.record import RecordWrite
 from ...model.run import Run
 from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
 from ..filters import run_matches, task_matches
-from ..run_id_prefix import planned_range_of_prefix
 from .data import Data
 from .runs import rank_of
 from .sorted_keys import RunRank

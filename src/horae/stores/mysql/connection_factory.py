@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...clock import Clock
-from ..addresses.host_lookup import check_host
 from ..addresses.server_choice import (
     HOST_CONNECT_SECONDS,
     STALLED_SECONDS,
@@ -18,7 +17,7 @@ from ..addresses.server_choice import (
     NotWritableError,
     ServerChoice,
 )
-from ..addresses.tcp_options import detect_lost_peer
+from ..addresses.tcp import check_host, detect_lost_peer
 from ..named_sql import expand_columns, read_blocks
 from ..refusals import refuse
 from .address import Address

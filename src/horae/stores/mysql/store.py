@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...clock import Clock, SystemClock
-from ..no_shared_transactions import NoSharedTransactions
+from ..shared_transaction_refusals import NoSharedTransactions
 from ..sql.store import SQLStore
 from .address import Address
 from .connection import DIALECT

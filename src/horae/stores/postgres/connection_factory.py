@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import Clock
-from ..addresses.host_lookup import check_host
 from ..addresses.server_choice import (
     HOST_CONNECT_SECONDS,
     STALLED_SECONDS,
@@ -14,7 +13,7 @@ from ..addresses.server_choice import (
     NotWritableError,
     ServerChoice,
 )
-from ..addresses.tcp_options import detect_lost_peer
+from ..addresses.tcp import check_host, detect_lost_peer
 from ..named_sql import expand_columns, read_blocks
 from .address import Address, Servers, lookup_name
 from .connection import PostgresConnection

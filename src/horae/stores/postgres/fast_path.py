@@ -19,12 +19,11 @@ from ...model.entry import NEXT_SLOT, Entry
 from ...model.ids import to_microseconds
 from ...model.outcome import Settlement, Succeeded
 from ...ports.store import Claim, Claimed
-from ..claim_rules import earliest_due
+from ..claim_rules import earliest_due, priority_key
 from ..codec.columns import entry_order
 from ..codec.due_rows import DueRow, decode_due_row, decode_live_task_row
 from ..codec.json_codecs import instant_of, replace_lone_surrogates
 from ..codec.rows import Row, is_named_by_instant
-from ..owner_rotation import priority_key
 from ..sql.claims.claim import Claimer, ClaimRequest, build_claim
 from ..sql.claims.ordinary_batch import (
     OrdinaryBatch,

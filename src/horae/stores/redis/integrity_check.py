@@ -11,7 +11,7 @@ from ...model.entry import CLAIMABLE, EntryState
 from ...model.lanes.route import is_route
 from ...model.task import TaskState
 from ...schedule import After
-from ..chain_check import contradicting_links, describe_link, find_row_problems
+from ..chains import contradicting_links, describe_link, find_row_problems
 from .layout.counters import parse_counts
 from .layout.documents import (
     decode_chain_document,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...clock import Clock, SystemClock
 from ..chains import ignore_links
-from ..no_shared_transactions import NoSharedTransactions
+from ..shared_transaction_refusals import NoSharedTransactions
 from .agenda import RedisAgenda
 from .claims.claim import Claimer
 from .claims.settle import RunUpdater

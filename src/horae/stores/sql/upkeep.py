@@ -20,7 +20,7 @@ from ...model.counts import (
 from ...model.ids import to_microseconds
 from ...model.task import TaskState
 from ...ports.store import TrimResult
-from ..chain_check import contradicting_links, describe_link, find_row_problems
+from ..chains import contradicting_links, describe_link, find_row_problems
 from ..codec.json_codecs import decode
 from ..codec.rows import Row, decode_chain_row, decode_task
 from ..retention_cursor import RetentionCursor

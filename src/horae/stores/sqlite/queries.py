@@ -7,9 +7,9 @@ from typing import Final
 
 from ...model.accounts.system_owner import is_readable
 from ...model.change import Change
+from ...model.ids import planned_range_of_id
 from ...model.run import Run
 from ..codec.columns import decode_listed_run
-from ..run_id_prefix import planned_range_of_id
 from ..sql.connection import Statements
 from ..sql.reads.ledger import read_run
 from ..sql.reads.queries import SQLBook, needs_unit_of_work, prepare_new_tasks, write_new_tasks

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -186,3 +187,12 @@ _READERS: Final[dict[Part, Callable[[FullStore, str], AsyncIterator[Sequence[Tra
     Part.MESSAGES: _read_all_messages,
 }
 """Readers of the parts that a store lists by owner; of the others the owner's rows are picked from all."""
+
+
+_AT_ONCE: Final = 8
+
+
+async def for_each_task(task_ids: Sequence[str], work: Callable[[str], Awaitable[object]]) -> None:
+    """Do the work for each task, a few at the same time; the first error ends it."""
+    for first in range(0, len(task_ids), _AT_ONCE):
+        await asyncio.gather(*map(work, task_ids[first : first + _AT_ONCE]))

@@ -64,7 +64,7 @@ class OwnerMoveResult(NamedTuple):
 
 
 class OwnerMover:
-    """`place` is what callers of the source are told. `patience` bounds the wait for live runs."""
+    """`place` is the new address that callers of the source are given. `patience` bounds the wait for live runs."""
 
     def __init__(  # noqa: PLR0913 - the parts of a move, each by its name
         self,

@@ -35,7 +35,7 @@ _STAYING: Final = frozenset(
 )
 """Kinds that belong to a deployment: its audit log, its moves, and the browsers that are signed in to it."""
 _KEPT_KINDS: Final = frozenset({OWNER_KIND, TOKEN_KIND})
-"""Kinds that the source keeps as well: who comes with a token is told where its owner lives now."""
+"""Kinds that the source keeps as well: a request with a token gets the new address of its owner."""
 _WITH_POSITION: Final = frozenset({WEBHOOK_KIND, DESTINATION_KIND})
 _PAGE: Final = 50
 

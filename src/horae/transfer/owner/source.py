@@ -18,9 +18,8 @@ from ...ports.store import RunFilter
 from ...service.accounts.owner_moves import OwnerMove
 from ...service.events.webhook_dispatcher import CURSOR_KEY
 from ..refusals import refuse
-from .content import names_of, read_streams, read_tasks
+from .content import for_each_task, names_of, read_streams, read_tasks
 from .target import OwnerTarget, definition_fingerprint
-from .task_batches import for_each_task
 
 _POLL_SECONDS: Final = 0.1
 

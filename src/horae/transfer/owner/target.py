@@ -22,6 +22,7 @@ from ..digest import PartDigest, fingerprint, read_pages
 from .content import (
     COMPARED_PARTS,
     as_stored,
+    for_each_task,
     names_of,
     read_chain_rows,
     read_filtered_runs,
@@ -31,7 +32,6 @@ from .content import (
     read_streams,
     read_tasks,
 )
-from .task_batches import for_each_task
 
 
 class OwnerTarget:

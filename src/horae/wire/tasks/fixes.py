@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ...lifecycle.control.resume import can_start_again
+from ...lifecycle.control.pause import can_start_again
 from ...lifecycle.explain.explanation import Explanation, RunningNodes, Verdict
 from ...message import Message
 from ...model.accounts.account import agent_of

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from horae.agents.requests.wake_up import WakeUp
+from horae.agents.requests.watcher import WakeUp
 from horae.clock import SystemClock
 
 

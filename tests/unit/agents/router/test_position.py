@@ -58,16 +58,16 @@ def test_all_messages_are_looked_at_again_when_the_waking_one_is_deleted_or_lose
 
 
 def test_another_chat_or_rule_begins_again_and_executes_no_command_twice() -> None:
-    before = look(stored(1, "@Andy a"))._replace(executed=1, told=1, version=4)
+    before = look(stored(1, "@Andy a"))._replace(executed=1, failure_notice=1, version=4)
     changed = FAMILY._replace(requires_trigger=False)
 
     assert before.fits(FAMILY)
     assert not before.fits(changed)
     assert not before.fits(FAMILY._replace(chat="test:2"))
     again = first_position(changed, before, handled=0)
-    assert (again.seen, again.executed, again.told, again.version) == (0, 1, 1, 4)
+    assert (again.seen, again.executed, again.failure_notice, again.version) == (0, 1, 1, 4)
     moved = first_position(FAMILY._replace(chat="test:2"), before, handled=0)
-    assert (moved.executed, moved.told, moved.version) == (0, 0, 4)
+    assert (moved.executed, moved.failure_notice, moved.version) == (0, 0, 4)
 
 
 def test_a_turn_need_not_read_what_is_long_before_the_first_message_that_waits() -> None:

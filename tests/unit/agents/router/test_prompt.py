@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from horae.agents.router.internal_text import remove_internal_text
+from horae.agents.protocol.result import remove_internal_text
 from horae.agents.router.prompt import PromptMessage, QuotedText, write_prompt
 
 SENT = datetime(2026, 1, 1, 1, 5, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.agents.router.trigger import has_trigger, remove_trigger
+from horae.agents.router.chat_commands import has_trigger, remove_trigger
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from horae import Horae
 from horae.clock import SystemClock
 from horae.errors import UnusableStore
-from horae.runtime.server_features import check_server_features
+from horae.runtime.store_status import check_server_features
 from horae.stores.postgres.features import find_missing_features
 from horae.stores.sql.features import Feature
 from tests.servers.pgbouncer import PgBouncer

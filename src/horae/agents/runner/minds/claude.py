@@ -25,9 +25,8 @@ from claude_agent_sdk.types import HookContext, HookInput, McpServerConfig, Sync
 
 from ...protocol import Usage
 from .key_proxy import running_key_proxy
-from .mcp_tools import McpServer
+from .mcp_tools import McpServer, report_tool_call
 from .mind import STALE_SESSION, Answer, MindFailed, limit_answer
-from .tools import report_tool_call
 from .transcript_archive import archive_transcript
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from ...protocol import Usage
 from ..child import ChildFailed, run_child
-from .mcp_tools import McpServer, open_mcp_tools
+from .mcp_tools import McpServer, open_mcp_tools, report_tool_call
 from .mind import MAX_ANSWER_CHARACTERS, Answer, MindFailed, limit_answer
-from .tools import report_tool_call
 
 _CALL: Final = re.compile(r"(?<!\S)!([a-z_]{1,40}) (?=\{)")
 _MAX_CALLS: Final = 8

@@ -1,4 +1,4 @@
-"""Client of MCP servers over stdio: starts the server as a child, lists its tools, calls them; standard library only."""
+"""Tools that a model may call, and the client of the MCP servers that offer them, over stdio; standard library only."""
 
 from __future__ import annotations
 
@@ -6,13 +6,42 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
+from ...protocol import write_tool_call
 from .mind import MindFailed
-from .tools import Tool, ToolAnswer
+
+
+class Tool(NamedTuple):
+    """`schema` is the JSON Schema of the arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+class ToolAnswer(NamedTuple):
+    text: str
+    is_error: bool = False
+
+
+class Tools(Protocol):
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Call a tool; a failure is an answer too, so that the model can react to it."""
+
+
+def report_tool_call(name: str, arguments: Mapping[str, Any]) -> None:
+    """Write the call to stderr: the host shows it in the transcript of the run."""
+    sys.stderr.write(write_tool_call(name, arguments) + "\n")
+    sys.stderr.flush()
+
 
 PROTOCOL_VERSION: Final = "2025-06-18"
 MAX_TOOLS: Final = 128

@@ -12,9 +12,8 @@ from typing import Any, Final
 from ...protocol import Usage
 from .chat_client import ChatClient, Completion, ToolCall, TooLong
 from .chat_sessions import ChatSessions, Message, compact, count_characters, shorten_tool_answers
-from .mcp_tools import McpServer, open_mcp_tools
+from .mcp_tools import McpServer, Tool, ToolAnswer, Tools, open_mcp_tools, report_tool_call
 from .mind import Answer, MindFailed, limit_answer
-from .tools import Tool, ToolAnswer, Tools, report_tool_call
 
 MAX_ROUNDS: Final = 30
 MAX_CALLS: Final = 16

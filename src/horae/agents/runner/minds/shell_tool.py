@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..child import ChildFailed, run_child
-from .tools import Tool, ToolAnswer
+from .mcp_tools import Tool, ToolAnswer
 
 MAX_OUTPUT_BYTES: Final = 40_000
 SECONDS: Final = 120.0

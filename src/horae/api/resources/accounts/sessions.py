@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ....model.accounts.principal import Principal
 from ....model.refusals import refuse
-from ....web.application import console_path
+from ....web.middleware import console_path
 from ....web.pagination import decode_cursor, page_response
 from ....web.parameters import Path
 from ....web.request_context import app_context

@@ -61,10 +61,12 @@ _LISTED: Final = 100
 """Tasks in one list of `horae approve`."""
 _WAITING_FITS: Final = (Fit(wrap=12), Fit(1, wrap=12), Fit(2, wrap=12), Fit(wrap=12))
 _FITS: Final = (Fit(wrap=12), Fit(1, wrap=12), Fit())
-_agent_argument: Final = click.argument("agent", metavar="AGENT", help="Its name, as tasks show it.")
-_agent_or_all: Final = click.argument("agent", required=False, metavar="[AGENT]", help="Its name, as tasks show it.")
-_all_option: Final = click.option("--all", "every", is_flag=True, help="All agents of all owners, at once.")
-_owner_option: Final = click.option("--owner", help="Whose agent it is. Default: yours.")
+_agent_argument: Final = click.argument("agent", metavar="AGENT", help="Name of the agent, as its tasks show it.")
+_agent_or_all: Final = click.argument(
+    "agent", required=False, metavar="[AGENT]", help="Name of the agent, as its tasks show it."
+)
+_all_option: Final = click.option("--all", "every", is_flag=True, help="Stop or restart all agents of all owners.")
+_owner_option: Final = click.option("--owner", help="Owner of the agent. Default: you.")
 
 
 agent_commands: Final = CommandGroup("agent", help="List agents, limit one, stop it with all its tasks, or restart it.")
@@ -121,7 +123,7 @@ def _list_waiting(out: Printer) -> None:
 
 @click.command("reject", cls=Command)
 @task_argument
-@click.option("--reason", default="", help="Why, in one line: the agent reads it.")
+@click.option("--reason", default="", help="Reason in one line; the agent can read it.")
 def reject(out: Printer, *, task: str, reason: str) -> None:
     """Reject a task that an agent made: it is cancelled and never runs."""
 
@@ -192,7 +194,7 @@ def show_agent(out: Printer, *, agent: str, owner: str | None) -> None:
 
 
 @agent_commands.command("set")
-@click.argument("agent", required=False, metavar="[AGENT]", help="Its name, as tasks show it.")
+@click.argument("agent", required=False, metavar="[AGENT]", help="Name of the agent, as its tasks show it.")
 @click.option("--all", "every", is_flag=True, help="All agents of the owner, where nothing was set for one of them.")
 @click.option(
     "--quota",

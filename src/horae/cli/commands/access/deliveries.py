@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ...command import CommandGroup
-from ...messages import delivery_messages as words
+from ...messages import stream_messages as words
 from ...output.formats import NOTHING, first_line, full_time, time_cells
 from ...output.printer import Printer
 from ...output.styled_text import Cell, Style, StyledText, printable_lines, replace_unprintable
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 _FITS: Final = (Fit(), Fit(1, wrap=12), Fit(1), Fit(1), Fit(3), Fit(2, cut=12))
 _STATES: Final = ("pending", "sent", "received", "read", "failed")
 _STYLES: Final[dict[str, Style]] = {"failed": "bad", "pending": "odd"}
-_delivery_argument: Final = click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
+_delivery_argument: Final = click.argument("delivery", metavar="DELIVERY", help="Id of the delivery: dlv_….")
 
-delivery_commands: Final = CommandGroup("deliveries", help="Texts on their way to chats.")
+delivery_commands: Final = CommandGroup(
+    "deliveries", help="List texts on their way to chats; send one again, or discard it."
+)
 
 
 @delivery_commands.command("ls")

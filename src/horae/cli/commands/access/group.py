@@ -53,10 +53,10 @@ def _field_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--zone", "--tz", help="Zone of its schedules and times; '' for none."),
             click.option("--timeout", metavar="30m", help="Longest time without output of its agent."),
-            click.option("--idle", metavar="30m", help="Its agent ends after so long without a message."),
+            click.option("--idle", metavar="30m", help="Time without a message after which its agent ends."),
             click.option("--max-run", metavar="4h", help="Longest time of a run of its agent; nothing extends it."),
             click.option("--memory", "memory_megabytes", type=INTEGER, metavar="MB", help="Memory of its agent."),
-            click.option("--processes", type=INTEGER, help="Most processes of its agent."),
+            click.option("--processes", type=INTEGER, help="Largest number of processes of its agent."),
             click.option("--processors", type=float, help="Processor share of its agent; 0.5 is half of one."),
             click.option(
                 "--mount",
@@ -189,7 +189,7 @@ def budget(out: Printer, *, folder: str) -> None:
 
 @group_commands.command("set")
 @_folder_argument
-@click.option("--chat", metavar="CHANNEL:ID", help="Another chat.")
+@click.option("--chat", metavar="CHANNEL:ID", help="Another chat for the group.")
 @_field_options
 @budget_option
 def set_fields(out: Printer, *, folder: str, chat: str | None, budget: tuple[str, ...], **fields: Any) -> None:

@@ -42,7 +42,7 @@ context_commands: Final = CommandGroup("context", help="Choose the server that c
 @click.command("login", cls=Command)
 @click.argument("url", metavar="URL", help="https://horae.example.org")
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
-@click.option("--name", help="What it is called here. Default: its host.")
+@click.option("--name", help="Name of the server on this machine. Default: its host.")
 @click.option("--plain-http", is_flag=True, help="Allow http:// to another machine: others can read the token.")
 def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_http: bool) -> None:
     """Log in to a server; commands go there from now on."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ...session.command_session import CommandSession
 
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(2), Fit(1), Fit(1), Fit(3))
-_stream_argument: Final = click.argument("stream", metavar="STREAM", help="Its name, for example chat:12.")
-_owner_option: Final = click.option("--owner", help="Whose stream it is. Default: yours.")
+_stream_argument: Final = click.argument("stream", metavar="STREAM", help="Name of the stream, for example chat:12.")
+_owner_option: Final = click.option("--owner", help="Owner of the stream. Default: you.")
 
 message_commands: Final = CommandGroup("messages", help="Send and read the messages of streams.")
 
@@ -98,7 +98,7 @@ def show(out: Printer, *, stream: str, owner: str | None) -> None:
 @_stream_argument
 @click.option("--after", type=click.IntRange(min=0), default=0, help="Only messages with a higher number.")
 @click.option("--reader", help="Only messages after the cursor of this reader; it does not move.")
-@click.option("--limit", type=click.IntRange(1, 200), default=50, help="How many at most (50).")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, help="Largest number of messages (50).")
 @_owner_option
 def read(out: Printer, *, stream: str, after: int, reader: str | None, limit: int, owner: str | None) -> None:
     """Read messages, oldest first; no cursor moves."""
@@ -135,8 +135,8 @@ def read(out: Printer, *, stream: str, after: int, reader: str | None, limit: in
 @message_commands.command("send")
 @_stream_argument
 @click.argument("text", metavar="TEXT|-", help="- reads it from standard input.")
-@click.option("--sender", help="Who says it. Default: you.")
-@click.option("--id", "message_id", help="Your id: sending it again appends nothing.")
+@click.option("--sender", help="Sender of the message. Default: you.")
+@click.option("--id", "message_id", help="Your id of the message: sending it again appends nothing.")
 @_owner_option
 def send(
     out: Printer, *, stream: str, text: str, sender: str | None, message_id: str | None, owner: str | None
@@ -161,8 +161,8 @@ def send(
 
 @message_commands.command("set")
 @_stream_argument
-@click.option("--keep", type=int, help="Most messages to keep, read or not.")
-@click.option("--keep-for", metavar="DURATION", help="Age at which messages go, read or not: 30d.")
+@click.option("--keep", type=int, help="Largest number of messages to keep, read or not.")
+@click.option("--keep-for", metavar="DURATION", help="Age at which messages are deleted, read or not: 30d.")
 @_owner_option
 def set_caps(out: Printer, *, stream: str, keep: int | None, keep_for: str | None, owner: str | None) -> None:
     """Set how many messages a stream keeps, and how long; without options, as the settings say."""

@@ -29,7 +29,7 @@ _NONE: Final = "none"
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(1), Fit(2), Fit(3, wrap=12))
 _NOTICE_FITS: Final = (Fit(1, wrap=12), Fit(1), Fit(), Fit(1), Fit(3), Fit(2, cut=12))
 _name_argument: Final = click.argument("name", metavar="NAME", help="A-Z a-z 0-9 _ . -")
-_owner_option: Final = click.option("--owner", help="Whose destination it is. Default: yours.")
+_owner_option: Final = click.option("--owner", help="Owner of the destination. Default: you.")
 
 
 def _field_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +38,9 @@ def _field_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--quiet-hours", metavar="22:00-07:00|none", help="Hold messages at this time of day."),
             click.option("--zone", "--tz", help="Zone of the quiet hours, and of times in messages."),
             click.option(
-                "--reminders/--no-reminders", default=None, help="Whether what tasks say (--say) is sent there."
+                "--reminders/--no-reminders",
+                default=None,
+                help="Whether the events of tasks with --say are sent there.",
             ),
             click.option("--language", type=one_of(Language), help="Language of the messages: en or zh."),
             _owner_option,
@@ -150,7 +152,7 @@ def send_test(out: Printer, *, name: str, owner: str | None) -> None:
 @limit_option
 @after_option
 def notices(out: Printer, *, name: str, owner: str | None, limit: int, after: str | None) -> None:
-    """List what was sent there, newest first."""
+    """List the messages sent there, newest first."""
     from ....wire.destinations import notice_delivery_json  # noqa: PLC0415
     from ...output.command_hints import note_next_page  # noqa: PLC0415
     from ...session.command_session import run_in_session  # noqa: PLC0415

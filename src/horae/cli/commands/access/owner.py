@@ -34,15 +34,15 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _owner_argument: Final = click.argument("owner_name", metavar="NAME")
 _FIELD_OPTIONS: Final = (
     click.option("--role", help="admin, member or viewer. Default for a new one: member."),
-    click.option("--zone", "--tz", help="Where its schedules name none; '' for none."),
-    click.option("--language", help="en or zh: what it reads in the console; '' for none."),
+    click.option("--zone", "--tz", help="Zone of schedules that name none; '' for none."),
+    click.option("--language", help="Language of the owner in the console: en or zh; '' for none."),
     click.option(
         "--quota",
         multiple=True,
         metavar="NAME=VALUE",
         help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
     ),
-    click.option("--note", help="A word on it."),
+    click.option("--note", help="A note about it."),
 )
 _NO_LIMIT = ("never", "none")
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))

@@ -24,7 +24,7 @@ _name_argument: Final = click.argument("name", metavar="NAME", help="A-Z a-z 0-9
 _agent_option: Final = click.option(
     "--agent", required=True, metavar="AGENT", help="The name of an agent, as its tasks show it."
 )
-_owner_option: Final = click.option("--owner", help="Whose secret it is. Default: yours.")
+_owner_option: Final = click.option("--owner", help="Owner of the secret. Default: you.")
 
 
 secret_commands: Final = CommandGroup("secret", help="Manage secrets: tasks name them but never hold their values.")
@@ -52,7 +52,7 @@ def set_secret(out: Printer, *, name: str, source: tuple[str, ...], from_file: P
 @secret_commands.command("ls")
 @_owner_option
 def list_secrets(out: Printer, *, owner: str | None) -> None:
-    """List names, never values."""
+    """List the names of secrets, never their values."""
     from ...session.command_session import has_store, run_in_session  # noqa: PLC0415
 
     names = run_in_session(out, lambda app: _all_names(app, owner)) if has_store(out) else []
@@ -73,7 +73,7 @@ def list_secrets(out: Printer, *, owner: str | None) -> None:
 @_name_argument
 @_owner_option
 def remove(out: Printer, *, name: str, owner: str | None) -> None:
-    """Remove a secret for good."""
+    """Remove a secret."""
     from ...session.command_session import run_in_session  # noqa: PLC0415
 
     out.confirm(words.REMOVE_SECRET, name=name)

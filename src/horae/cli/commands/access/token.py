@@ -43,7 +43,7 @@ token_commands: Final = CommandGroup("token", help="Make, list or revoke tokens.
 
 
 @token_commands.command("make")
-@click.argument("name", metavar="NAME", help="What it is for.")
+@click.argument("name", metavar="NAME", help="Purpose of the token.")
 @_owner_option
 @click.option(
     "--scope",
@@ -173,7 +173,7 @@ def _row(out: Printer, token_list: TokenList, token: Token, shown: tuple[str, ..
 
 
 @token_commands.command("revoke", asks=True)
-@click.argument("token", metavar="TOKEN", help="Its id; or its name, if only one has it.")
+@click.argument("token", metavar="TOKEN", help="Id of the token; or its name, if only one has it.")
 def revoke(out: Printer, *, token: str) -> None:
     """Revoke a token."""
     found = run_in_session(out, lambda app: _find_token(app, token))

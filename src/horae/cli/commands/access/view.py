@@ -19,7 +19,12 @@ ListName = Literal["tasks", "runs"]
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=12))
 _name_argument: Final = click.argument("view", metavar="NAME", help="The name of a view.")
 _list_option: Final = click.option(
-    "--list", "list_name", type=one_of(ListName), default="tasks", show_default=True, help="The list that it filters."
+    "--list",
+    "list_name",
+    type=one_of(ListName),
+    default="tasks",
+    show_default=True,
+    help="The list that the view filters.",
 )
 
 view_commands: Final = CommandGroup(
@@ -28,7 +33,7 @@ view_commands: Final = CommandGroup(
 
 
 @view_commands.command("ls")
-@click.option("--list", "list_name", type=one_of(ListName), help="Only those of this list.")
+@click.option("--list", "list_name", type=one_of(ListName), help="Only views of this list.")
 def ls(out: Printer, *, list_name: ListName | None) -> None:
     """List saved views."""
     views = run_in_session(out, lambda app: app.service.views.all(app.principal, list_name)) if has_store(out) else ()

@@ -29,7 +29,7 @@ from ...parameters import after_option, limit_option, typed_limit
 from ...session.command_session import CommandSession, has_store, run_in_session
 from ...session.servers import server_of
 
-_webhook_argument: Final = click.argument("webhook", metavar="WEBHOOK", help="Its id: whk_….")
+_webhook_argument: Final = click.argument("webhook", metavar="WEBHOOK", help="Id of the webhook: whk_….")
 _DISABLED = {DisabledCause.FAILING: "silent"}
 """`failing` names a webhook that still delivers; one that was disabled for it has another name."""
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=20), Fit(3, wrap=8), Fit(1, wrap=8), Fit(2, cut=10))
@@ -46,8 +46,8 @@ webhook_commands: Final = CommandGroup("webhook", help="Send events to other sys
 @click.option(
     "--type", "kind", multiple=True, metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
 )
-@click.option("--note", default="", help="A word on it.")
-@click.option("--owner", help="Whose events. Default: yours.")
+@click.option("--note", default="", help="A note about it.")
+@click.option("--owner", help="Owner of the events. Default: you.")
 def add(out: Printer, *, url: str, kind: tuple[str, ...], note: str, owner: str | None) -> None:
     """Send events to an address; its secret is shown only once."""
     types = [part.strip() for each in kind for part in each.split(",") if part.strip()]
@@ -168,7 +168,7 @@ def _state(out: Printer, webhook: Webhook, zone: str) -> StyledText:
 @webhook_commands.command("rotate")
 @_webhook_argument
 def rotate(out: Printer, *, webhook: str) -> None:
-    """Give it a new secret; for a day, both secrets sign."""
+    """Give a webhook a new secret; for a day, both secrets sign."""
 
     async def work(app: CommandSession) -> tuple[Webhook, str, str]:
         return *await app.service.webhooks.rotate(app.principal, webhook), app.zone
@@ -245,7 +245,7 @@ def _row(out: Printer, delivery: Delivery, name: str, at: str) -> list[Cell]:
 
 @webhook_commands.command("redeliver")
 @_webhook_argument
-@click.argument("delivery", metavar="DELIVERY", help="Its id: dlv_….")
+@click.argument("delivery", metavar="DELIVERY", help="Id of the delivery: dlv_….")
 def redeliver(out: Printer, *, webhook: str, delivery: str) -> None:
     """Send a delivery again, now."""
     _show_attempt(

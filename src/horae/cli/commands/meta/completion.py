@@ -25,7 +25,7 @@ _COMPLETE: Final = "answer"
 
 
 @click.command("completion", cls=Command, takes_program=True)
-@click.argument("shell", metavar="bash|zsh|fish|powershell", help="Which shell the script is for.")
+@click.argument("shell", metavar="bash|zsh|fish|powershell", help="Shell of the script.")
 def completion(out: Printer, *, program: tuple[str, ...], shell: str) -> None:
     """Print a completion script: source <(horae completion bash)."""
     import sys  # noqa: PLC0415 - only to print

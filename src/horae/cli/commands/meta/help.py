@@ -17,7 +17,7 @@ _SENTENCE_ENDS: Final = frozenset(".:;。：；)）")
 
 
 @click.command("help", cls=Command)
-@click.argument("topic", required=False, metavar="[TOPIC|COMMAND]", help="Without it: which topics there are.")
+@click.argument("topic", required=False, metavar="[TOPIC|COMMAND]", help="Without a topic: list the topics.")
 def explain_topic(out: Printer, *, topic: str | None) -> None:
     """Explain a topic: schedules, zones, queries, json, exit-codes; or a command."""
     import sys  # noqa: PLC0415 - only to print

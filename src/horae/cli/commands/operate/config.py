@@ -26,8 +26,8 @@ _SECRET_PATHS: Final = ("webhook", "redis")
 
 
 @click.command("config", cls=Command)
-@click.argument("show", required=False, metavar="[show]", help="The same as without it.")
-@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+@click.argument("show", required=False, metavar="[show]", help="Show the settings, as without it.")
+@click.option("--origin", is_flag=True, help="Show where each value comes from.")
 def config(out: Printer, *, show: str | None, origin: bool) -> None:
     """Show every setting."""
 

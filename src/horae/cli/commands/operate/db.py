@@ -29,7 +29,7 @@ from ...session.store_location import (
 if TYPE_CHECKING:
     from ....app import Horae
 
-_path_argument: Final = click.argument("path", type=FILE, metavar="PATH", help="Where the copy is.")
+_path_argument: Final = click.argument("path", type=FILE, metavar="PATH", help="File of the backup.")
 
 
 db_commands: Final = CommandGroup("db", help="Back up, restore, check or upgrade the store.")
@@ -96,7 +96,7 @@ def restore(out: Printer, *, path: Path) -> None:
 
 @db_commands.command("check")
 def check(out: Printer) -> None:
-    """Look for damage and contradictions; exit code 1 when there are any."""
+    """Check for damage and contradictions; exit code 1 when there are any."""
     from ...session.open_store import run_with_existing_app  # noqa: PLC0415
 
     here = locate_existing_store(out)
@@ -130,7 +130,7 @@ def upgrade(out: Printer) -> None:
 
 @db_commands.command("path")
 def path(out: Printer) -> None:
-    """Say where the store is."""
+    """Show where the store is."""
     here = locate_store(out)
     if out.json:
         # The existence of a store on a server is not checked here.

@@ -24,7 +24,7 @@ from ...session.servers import refuse_server_for
 @click.option(
     "--agent", default="assistant", show_default=True, metavar="NAME", help="Name of the agent that makes the tasks."
 )
-@click.option("--trusted", is_flag=True, help="No limits of an agent: it may do all that you may.")
+@click.option("--trusted", is_flag=True, help="Apply no limits of an agent: it may do all that you may.")
 def mcp(out: Printer, *, agent: str, trusted: bool) -> None:
     """Serve an assistant over standard input and output (MCP)."""
     try:

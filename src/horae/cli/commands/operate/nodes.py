@@ -34,7 +34,7 @@ _FITS: Final = (Fit(), Fit(wrap=8), Fit(6), Fit(4), Fit(2), Fit(), Fit(5), Fit()
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
 
 
-_ACTION_HELP: Final = "show: one node with its functions. drain: claim nothing more, end, and go."
+_ACTION_HELP: Final = "show: one node with its functions. drain: claim nothing more, and end after the live runs."
 
 
 class NodesRequest(NamedTuple):
@@ -47,11 +47,11 @@ class NodesRequest(NamedTuple):
 
 @click.command("nodes", cls=Command)
 @click.argument("action", required=False, metavar="[show|drain]", help=_ACTION_HELP)
-@click.argument("node", required=False, metavar="[NODE]", help="Its id, or how that begins.")
+@click.argument("node", required=False, metavar="[NODE]", help="Id of the node, or its beginning.")
 @click.option("--host", metavar="NAME", help="All nodes of this machine.")
-@click.option("--undo", is_flag=True, help="Let it claim again, if it has not gone yet.")
-@click.option("--wait", "-w", is_flag=True, help="Until it is gone.")
-@click.option("--timeout", metavar="5m", help="Wait no longer than this.")
+@click.option("--undo", is_flag=True, help="Let the node claim again, if it has not ended yet.")
+@click.option("--wait", "-w", is_flag=True, help="Wait until the node has ended.")
+@click.option("--timeout", metavar="5m", help="Longest time to wait.")
 def nodes(
     out: Printer, *, action: str | None, node: str | None, host: str | None, undo: bool, wait: bool, timeout: str | None
 ) -> None:

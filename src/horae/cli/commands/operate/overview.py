@@ -155,9 +155,9 @@ def lanes(out: Printer) -> None:
     type=INTEGER,
     required=False,
     metavar="[LIMIT]",
-    help="At most so many at once; 0 lets nothing start. Without limit and rate, the lane is shown.",
+    help="Limit of concurrent runs; 0 lets nothing start. Without limit and rate, the lane is shown.",
 )
-@click.option("--rate", metavar="N/PERIOD", help="At most so many starts within any period: 100/1s.")
+@click.option("--rate", metavar="N/PERIOD", help="Largest number of starts in any period of this length: 100/1s.")
 @click.option("--no-rate", is_flag=True, help="Remove the rate.")
 def lane(out: Printer, *, name: str, limit: int | None, rate: str | None, no_rate: bool) -> None:
     """Show a lane and what waits in it, or set its limit or its rate."""

@@ -26,12 +26,12 @@ from ...systemd import (
 )
 
 _HOME_FOLDERS: Final = ("/home", "/root", "/run/user")
-_user_option: Final = click.option("--user", is_flag=True, help="A service of yours, not of the whole machine.")
+_user_option: Final = click.option("--user", is_flag=True, help="A service of your user, not of the whole machine.")
 _worker_option: Final = click.option(
-    "--worker", is_flag=True, help="horae-worker@.service: engines alone, as many as you like."
+    "--worker", is_flag=True, help="Install horae-worker@.service: engines without the API, any number of them."
 )
 _root_option: Final = click.option(
-    "--root", type=FILE, metavar="FOLDER", help="For the system under this folder, as in an image."
+    "--root", type=FILE, metavar="FOLDER", help="Install for the system in this folder, such as an image."
 )
 
 
@@ -48,7 +48,9 @@ service_commands: Final = CommandGroup("service", help="Let systemd run Horae on
 
 
 @service_commands.command("install", local_only=True)
-@click.argument("place", required=False, metavar="[FILE.py | MODULE[:APP]]", help="Where your functions are.")
+@click.argument(
+    "place", required=False, metavar="[FILE.py | MODULE[:APP]]", help="Module or file of the app with your functions."
+)
 @_user_option
 @_worker_option
 @_root_option

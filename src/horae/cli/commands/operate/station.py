@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FITS: Final = (Fit(), Fit(1), Fit(3), Fit(1, wrap=12), Fit(2), Fit(4))
 _name_argument: Final = click.argument("name", metavar="NAME", help="Name of the station.")
-_owner_option: Final = click.option("--owner", help="Whose station. Default: yours.")
+_owner_option: Final = click.option("--owner", help="Owner of the station. Default: you.")
 
 station_commands: Final = CommandGroup("station", help="Let programs join over ZeroMQ, and see who has joined.")
 
@@ -39,8 +39,10 @@ def _say(out: Printer, sentence: Message, **facts: object) -> None:
 
 @station_commands.command("allow")
 @_name_argument
-@click.option("--key", required=True, help="Its public key: horae station key --station NAME prints it.")
-@click.option("--kind", type=click.Choice([each.value for each in StationKind]), help="What it does. Default: api.")
+@click.option("--key", required=True, help="Public key of the station: horae station key --station NAME prints it.")
+@click.option(
+    "--kind", type=click.Choice([each.value for each in StationKind]), help="Kind of the station. Default: api."
+)
 @click.option("--worker", metavar="NAME", help="Only this worker may use the key; a voter needs it.")
 @_owner_option
 def allow(out: Printer, *, name: str, key: str, kind: str | None, worker: str | None, owner: str | None) -> None:
@@ -74,7 +76,7 @@ def remove(out: Printer, *, name: str, key: str | None, owner: str | None) -> No
     if out.json:
         out.data({"removed": name if left is None or key is None else key})
     elif left is None:
-        _say(out, words.REMOVED, name=name)
+        _say(out, words.STATION_REMOVED, name=name)
     else:
         _say(out, words.KEY_REMOVED, key=key or "", name=name)
 
@@ -153,11 +155,11 @@ def _server_key_path(out: Printer) -> Path:
 
 
 @station_commands.command("run", local_only=True)
-@click.argument("place", metavar="FILE.py | MODULE", help="Where the stations are declared.")
+@click.argument("place", metavar="FILE.py | MODULE", help="Module or file that declares the stations.")
 @click.option(
     "--worker", metavar="NAME", help="Name of this process within its stations. Default: machine and process."
 )
-@click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+@click.option("--seconds", type=NumberRange(0.1), help="End after this number of seconds.")
 def run(out: Printer, *, place: str, worker: str | None, seconds: float | None) -> None:
     """Run all stations of a module here, until Ctrl-C."""
     from ....stations import Station as StationProgram  # noqa: PLC0415 - `--help` does without

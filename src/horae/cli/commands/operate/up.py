@@ -32,9 +32,9 @@ _place_argument: Final = click.argument(
     "place",
     required=False,
     metavar="[FILE.py | MODULE[:APP]]",
-    help="Where the app with your functions is; without: no functions.",
+    help="Module or file of the app with your functions; without it, no functions.",
 )
-_seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after so many seconds.")
+_seconds_option: Final = click.option("--seconds", type=NumberRange(0.1), help="End after this number of seconds.")
 _verbose_option: Final = click.option(
     "--verbose", "-v", is_flag=True, help="Report runs that succeed or are skipped too."
 )
@@ -42,22 +42,22 @@ _lease_option: Final = click.option(
     "--lease",
     type=NumberRange(1, 3600),
     metavar="SECONDS",
-    help="The lease that all nodes on this store share. Default: 15.",
+    help="Lease in seconds, the same for all nodes on this store. Default: 15.",
 )
 _port_option: Final = click.option(
     "--port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
-    help="Serve the HTTP API here; 0 finds one. Default: 4672.",
+    help="Port of the HTTP API; 0 takes a free one. Default: 4672.",
 )
 _metrics_port_option: Final = click.option(
     "--metrics-port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
-    help="Show this node's own metrics here; 0 finds a port. Default: nowhere.",
+    help="Port of this node's own metrics; 0 takes a free one. Default: none.",
 )
 _host_option: Final = click.option(
-    "--host", metavar="ADDRESS", help="Let the HTTP API listen beyond this machine. Default: 127.0.0.1."
+    "--host", metavar="ADDRESS", help="Address on which the HTTP API listens. Default: 127.0.0.1."
 )
 
 
@@ -77,7 +77,7 @@ _processes_option: Final = click.option(
     type=IntegerRange(1, MAX_PROCESSES),
     metavar="N",
     default=1,
-    help="Run so many processes with an engine, for more than one core; each is a node of its own. Default: 1.",
+    help="Number of processes with an engine, to use several cores; each is a node of its own. Default: 1.",
 )
 _label_option: Final = click.option(
     "--label", "labels", multiple=True, metavar="K=V", help="A label of this node, for tasks with --where; repeatable."
@@ -92,7 +92,7 @@ _require_durable_option: Final = click.option(
 
 @click.command("up", cls=Command, local_only=True)
 @_place_argument
-@click.option("--demo", is_flag=True, help="Put a few demo tasks there; the first fires within 5 seconds.")
+@click.option("--demo", is_flag=True, help="Make a few demo tasks; the first fires within 5 seconds.")
 @_agents_option
 @_stations_option
 @_seconds_option
@@ -106,8 +106,8 @@ _require_durable_option: Final = click.option(
 @_host_option
 @_socket_option
 @_metrics_port_option
-@click.option("--no-api", is_flag=True, help="The engine alone, without the HTTP API.")
-@click.option("--no-engine", is_flag=True, help="The HTTP API alone; `horae worker` runs the rest.")
+@click.option("--no-api", is_flag=True, help="Run the engine alone, without the HTTP API.")
+@click.option("--no-engine", is_flag=True, help="Serve the HTTP API alone; `horae worker` runs the tasks.")
 def up(
     out: Printer,
     *,
@@ -299,19 +299,19 @@ _LONGEST_POLL = 60.0
     "--poll",
     type=NumberRange(0.1, _LONGEST_POLL),
     metavar="SECONDS",
-    help="Poll every so many seconds, instead of sleeping until the next due instant.",
+    help="Poll with this period in seconds, instead of sleeping until the next due instant.",
 )
 @click.option(
     "--batch",
     type=IntegerRange(1, 100_000),
     metavar="N",
-    help="Claim at most so many in one transaction. Default: as many as there is room for.",
+    help="Largest number of entries that one transaction claims. Default: as many as there is room for.",
 )
 @click.option(
     "--concurrency",
     type=IntegerRange(1, 100_000),
     metavar="N",
-    help="Execute at most so many runs at once. Default: 1024.",
+    help="Largest number of concurrent runs. Default: 1024.",
 )
 @_lease_option
 @_label_option

@@ -43,14 +43,14 @@ class _Found(NamedTuple):
 @optional_task_argument
 @run_filter_options
 @click.option("--retry", metavar="GROUP", help="Try all occurrences of this group again.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--dry-run", is_flag=True, help="Show the number only; change nothing.")
 @click.option(
     "--limit",
     "-n",
     type=IntegerRange(1, _MOST_GROUPS),
     default=_SHOWN_GROUPS,
     show_default=True,
-    help="So many groups.",
+    help="Largest number of groups.",
 )
 @system_option
 def failures(

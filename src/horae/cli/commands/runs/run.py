@@ -27,7 +27,6 @@ from ....state_names import state_name
 from ....wire.runs import run_json
 from ....wire.tasks.task import task_json
 from ...command import Command
-from ...input_options import input_options, read_input_options
 from ...lookup import find_failed_run, find_run, is_run
 from ...messages import messages
 from ...messages.refusals import refuse
@@ -47,8 +46,8 @@ from ...task_filter import (
     optional_task_argument,
     task_argument,
 )
-from .gate_verdict import show_gate_verdict
-from .show_run import show_lines
+from ...task_options import input_options, read_input_options
+from .show_run import show_gate_verdict, show_lines
 
 _run_argument: Final = click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 
@@ -64,9 +63,9 @@ class QueuedRun(NamedTuple):
 
 @click.command("run", cls=Command, asks=True)
 @optional_task_argument
-@click.option("--wait", "-w", is_flag=True, help="Until it has ended, retries included.")
+@click.option("--wait", "-w", is_flag=True, help="Wait until it has ended, retries included.")
 @click.option("--follow", "-f", is_flag=True, help="Show its log lines; implies --wait.")
-@click.option("--timeout", metavar="30s", help="Wait no longer than this.")
+@click.option("--timeout", metavar="30s", help="Longest time to wait.")
 @click.option("--as-of", metavar="INSTANT", help="Run the occurrence of this past time.")
 @input_options
 @click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
@@ -291,11 +290,13 @@ async def _find_run_to_stop(app: CommandSession, name: str) -> str:
 
 @click.command("backfill", cls=Command, asks=True)
 @task_argument
-@click.option("--from", "first", required=True, metavar="INSTANT", help="From here on, included.")
-@click.option("--to", "last", required=True, metavar="INSTANT", help="Up to here, included; a day counts whole.")
-@click.option("--again", is_flag=True, help="Also those that were backfilled before.")
+@click.option("--from", "first", required=True, metavar="INSTANT", help="Start of the range, included.")
+@click.option(
+    "--to", "last", required=True, metavar="INSTANT", help="End of the range, included; a date is the whole day."
+)
+@click.option("--again", is_flag=True, help="Also occurrences that were backfilled before.")
 @click.option("--no-chain", is_flag=True, help="Do not start the tasks that run after it.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--dry-run", is_flag=True, help="Show the number only; change nothing.")
 @input_options
 def backfill(
     out: Printer,

@@ -60,7 +60,7 @@ class Rows(NamedTuple):
 
 @click.command("runs", cls=Command)
 @optional_task_argument
-@click.option("--state", multiple=True, help="running, succeeded, failed, skipped, …; repeatable.")
+@click.option("--state", multiple=True, help="State of the runs: running, succeeded, failed, skipped, …; repeatable.")
 @click.option("--failed", is_flag=True, help="Only those that did not succeed.")
 @run_filter_options
 @limit_option
@@ -178,7 +178,7 @@ def _row(out: Printer, rows: Rows, run: Run, name: str, planned: str) -> list[Ce
 
 @click.command("logs", cls=Command)
 @click.argument("run", metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
-@click.option("--follow", "-f", is_flag=True, help="Go on until it has ended.")
+@click.option("--follow", "-f", is_flag=True, help="Continue until the run has ended.")
 def logs(out: Printer, *, run: str, follow: bool) -> None:
     """Show the log lines of a run."""
     number, is_function = run_in_session(out, lambda app: _print_log(app, out, run, follow=follow))
@@ -208,7 +208,7 @@ async def _print_log(app: CommandSession, out: Printer, name: str, *, follow: bo
 
 @click.command("events", cls=Command)
 @click.option("--after", type=IntegerRange(0), help="From this number on (not included).")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is still to happen.")
+@click.option("--follow", "-f", is_flag=True, help="Continue with new events as they happen.")
 @limit_option
 def events(out: Printer, *, after: int | None, follow: bool, limit: int) -> None:
     """Read the event log."""

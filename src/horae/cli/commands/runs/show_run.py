@@ -1,10 +1,10 @@
-"""`horae show RUN`: all fields of one run, with its error, its result and its last log lines."""
+"""`horae show RUN`: all fields of one run, with its error, its result and its last log lines; and the verdict of a gate."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ....lifecycle.explain.explanation import is_requested
 from ....model.agents.budget import format_amount
@@ -13,12 +13,23 @@ from ....model.handled import Handled
 from ....model.lanes.idle import IdleRun, describe_yield
 from ....model.reason import describe_reason
 from ....model.run import Run
+from ....model.task import Task
 from ....ports.journal import NumberedLine
 from ....ports.store import RunFilter
 from ....wire.runs import handled_json, idle_json, result_of, run_json, usage_json
 from ...lookup import FoundRun, find_run
 from ...messages import messages
-from ...output.formats import error_style, error_text, exact_duration, full_time, planned_text, sign_of, state_of_run
+from ...messages.refusals import refuse
+from ...output.formats import (
+    error_style,
+    error_text,
+    exact_duration,
+    first_line,
+    full_time,
+    planned_text,
+    sign_of,
+    state_of_run,
+)
 from ...output.printer import Printer, json_text
 from ...output.run_tail import RunTail, follow_lines
 from ...output.styled_text import Style, StyledText
@@ -173,3 +184,27 @@ def show_lines(out: Printer, label: str, text: str, style: Style = "") -> None:
     """Print every line of the text as a row; the first row has the label."""
     for number, line in enumerate(text.strip("\n").splitlines()):
         out.row(label if number == 0 else "", StyledText(line, style))
+
+
+def show_gate_verdict(out: Printer, ended: Run, task: Task) -> None:
+    """Show the verdict, the result of the check. Refuses a check that has none: the gate failed, or the run was stopped."""
+    verdict = ended.result
+    if out.json:
+        out.data(run_json(ended, task.name, task.schedule.zone, out.language))
+    elif out.quiet:
+        out.ids([ended.id])
+    elif isinstance(verdict, dict):
+        _show_fields(out, verdict)
+    if not isinstance(verdict, dict):
+        english, chinese = (first_line(error_text(ended, language)) for language in ("en", "zh"))
+        raise refuse("gate_not_checked", id=ended.id, problem=(english, chinese))
+
+
+def _show_fields(out: Printer, verdict: dict[str, Any]) -> None:
+    sign, message = ("✓", messages.GATE_OPEN) if verdict["run"] else ("–", messages.GATE_CLOSED)
+    out.line(f"{sign} {out.translate(message)}")
+    for name, label in messages.GATE_FIELDS.items():
+        value = verdict.get(name)
+        if value not in (None, ""):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            show_lines(out, out.translate(label), text)

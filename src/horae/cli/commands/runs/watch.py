@@ -46,7 +46,7 @@ _INDENT: Final = 2
 
 @click.command("watch", cls=Command)
 @optional_task_argument
-@click.option("--seconds", type=NumberRange(0), help="End after so long. Default: on Ctrl-C or q.")
+@click.option("--seconds", type=NumberRange(0), help="End after this time. Default: on Ctrl-C or q.")
 def watch(out: Printer, *, task: str | None, seconds: float | None) -> None:
     """Watch what happens, live."""
     live = sys.stdout.isatty() and not (out.json or out.plain or out.quiet)

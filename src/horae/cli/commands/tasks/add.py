@@ -82,12 +82,12 @@ class CreatedTask(NamedTuple):
 @click.command("add", cls=Command, takes_program=True)
 @click.argument("when", nargs=-1, metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.')
 @after_options
-@click.option("--name", help="Its name. Default: derived from what it does.")
+@click.option("--name", help="Name of the task. Default: derived from its target.")
 @definition_options
 @click.option("--key", help="Unique key: used again, it edits the same task.")
-@click.option("--owner", help="Whose task it is.")
-@click.option("--past", metavar="JSON", help="Past of a task that began elsewhere; for admins.")
-@click.option("--pause", is_flag=True, help="Made, but paused.")
+@click.option("--owner", help="Owner of the task.")
+@click.option("--past", metavar="JSON", help="Past of a task that began in another system; for admins.")
+@click.option("--pause", is_flag=True, help="Make the task paused.")
 @click.option("--dry-run", is_flag=True, help="Show what would be made; make nothing.")
 def add(
     out: Printer,

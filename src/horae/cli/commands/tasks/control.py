@@ -37,8 +37,8 @@ from ...task_filter import (
 
 @click.command("pause", cls=Command, asks=True)
 @optional_task_argument
-@click.option("--reason", default="", help="Why: shown wherever the task is.")
-@click.option("--until", help="When it goes on by itself: 2026-12-01 09:00.")
+@click.option("--reason", default="", help="Reason, shown with the task.")
+@click.option("--until", help="When the task is resumed by itself: 2026-12-01 09:00.")
 @bulk_options
 def pause(out: Printer, *, task: str | None, reason: str, until: str | None, filters: Values) -> None:
     """Pause a task: it starts no runs until it is resumed."""
@@ -110,7 +110,7 @@ async def _undo_operation(app: CommandSession, name: str) -> BulkReport:
 
 @click.command("skip", cls=Command)
 @task_argument
-@click.argument("number", type=INTEGER, default=1, metavar="[N]", help="How many; 0 cancels the skip.")
+@click.argument("number", type=INTEGER, default=1, metavar="[N]", help="Number of occurrences; 0 cancels the skip.")
 def skip(out: Printer, *, task: str, number: int) -> None:
     """Skip the next occurrences of a task."""
 
@@ -139,7 +139,7 @@ def cancel(out: Printer, *, task: str | None, filters: Values) -> None:
 
 @click.command("rm", cls=Command, asks=True)
 @optional_task_argument
-@click.option("--force", is_flag=True, help="Also if other tasks run after it; these are then paused.")
+@click.option("--force", is_flag=True, help="Remove it also if other tasks run after it; these are then paused.")
 @bulk_options
 def remove(out: Printer, *, task: str | None, force: bool, filters: Values) -> None:
     """Remove a task and its history."""

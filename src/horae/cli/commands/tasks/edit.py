@@ -42,7 +42,7 @@ from .chain_tree import predecessor_names
 @after_options
 @click.option("--name", help="A new name.")
 @definition_options
-@click.option("--if-version", type=INTEGER, help="Only if this is still its version.")
+@click.option("--if-version", type=INTEGER, help="Change the task only if it still has this version.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 def edit(
     out: Printer,

@@ -75,11 +75,11 @@ class TaskList(NamedTuple):
     type=one_of(Sort),
     default="created",
     show_default=True,
-    help="In order of creation, or of what comes next.",
+    help="Order by creation, or by the next occurrence.",
 )
 @limit_option
 @after_option
-@click.option("--all", "-a", "everything", is_flag=True, help="Also what is finished, and all pages at once.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Finished tasks too, and all pages at once.")
 @system_option
 def ls(
     out: Printer, *, filters: Values, sort: Sort, limit: int, after: str | None, everything: bool, system: bool

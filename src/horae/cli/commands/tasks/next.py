@@ -41,7 +41,7 @@ _task_option: Final = click.option("--task", help="The schedule of this task ins
     "-n",
     "--number",
     type=IntegerRange(1, MOST_FIRES),
-    help="How many fires at the most. Default: 5; with --all 20, and no more than 200.",
+    help="Largest number of fires. Default: 5; with --all 20, and no more than 200.",
 )
 @click.option("--gap", type=one_of(Gap), help="When the clock skips the time: run next, shift or skip.")
 @click.option("--fold", type=one_of(Fold), help="When the clock shows it twice: first, last or both.")

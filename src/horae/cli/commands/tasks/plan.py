@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ...command import CommandGroup
-from ...messages import plan_messages as words
+from ...messages import station_messages as words
 from ...output.formats import NOTHING, full_time
 from ...output.printer import Printer
 from ...output.styled_text import Cell, Style, StyledText, replace_unprintable
@@ -24,9 +24,9 @@ _TYPES: Final = ("none", "time", "second", "minute", "hour", "day", "week", "mon
 _FILTERS: Final = ("none", "time", "delay", "week", "month")
 _FITS: Final = (Fit(), Fit(1), Fit(), Fit(), Fit(1), Fit(), Fit(2, cut=12))
 _STYLES: Final[dict[str, Style]] = {"error": "bad", "retrying": "odd", "paused": "odd", "skipping": "odd"}
-_plan_argument: Final = click.argument("plan", metavar="PLAN", help="Its id in hexadecimal, or msg:STATION:ID.")
+_plan_argument: Final = click.argument("plan", metavar="PLAN", help="Id of the plan in hexadecimal, or msg:STATION:ID.")
 
-plan_commands: Final = CommandGroup("plan", help="Plans: messages to stations at planned times, as in Zero.")
+plan_commands: Final = CommandGroup("plan", help="Manage plans: messages to stations at planned times, as in Zero.")
 
 
 @plan_commands.command("add")
@@ -34,14 +34,14 @@ plan_commands: Final = CommandGroup("plan", help="Plans: messages to stations at
 @click.option("--command", "command", required=True, help="What the station executes; for a publisher the title.")
 @click.option("--type", "plan_type", type=click.Choice(_TYPES), default="none", help="Kind of time.")
 @click.option("--value", "plan_value", type=int, default=0, help="Delay, weekday (Sunday 0) or day of the month.")
-@click.option("--repeat", "plan_repet", type=int, default=1, help="How often; -1 without end.")
+@click.option("--repeat", "plan_repet", type=int, default=1, help="Number of executions; -1 without end.")
 @click.option("--time", "plan_time", type=int, default=0, help="Unix seconds; 0 is now.")
-@click.option("--no-keep", "no_keep", is_flag=True, help="Catch up what is missed; otherwise it is skipped.")
-@click.option("--skip", "skip_set", type=int, default=0, help="Skip so many first; -1 skips all.")
-@click.option("--description", help="Its title.")
+@click.option("--no-keep", "no_keep", is_flag=True, help="Make up for missed executions; otherwise they are skipped.")
+@click.option("--skip", "skip_set", type=int, default=0, help="Number of executions to skip first; -1 skips all.")
+@click.option("--description", help="Title of the plan.")
 @click.option("--argument", help="Argument of the command.")
 @click.option("--context", help="Context of the command.")
-@click.option("--id", "plan_id", help="Its id, a whole number; one is made otherwise.")
+@click.option("--id", "plan_id", help="Id of the plan, a whole number; without it, one is made.")
 def add(out: Printer, *, station: str, **fields: Any) -> None:
     """Publish a plan to a station."""
     from ....model.plans.describe import describe_plan  # noqa: PLC0415 - `--help` does without
@@ -152,7 +152,7 @@ def _show(out: Printer, view: PlanView, zone: str) -> None:
 
 @plan_commands.command("skip")
 @_plan_argument
-@click.argument("number", metavar="NUMBER", type=int, default=1, help="How many; -1 skips all, 0 none.")
+@click.argument("number", metavar="NUMBER", type=int, default=1, help="Number of occurrences; -1 skips all, 0 none.")
 def skip(out: Printer, *, plan: str, number: int) -> None:
     """Skip the next occurrences of a plan; they count."""
     _act(out, lambda service, app: service.plans.skip(app.principal, plan, number))
@@ -203,7 +203,7 @@ def remove(out: Printer, *, plan: str) -> None:
     if out.json:
         out.data({"removed": view.plan.hex_id})
     else:
-        out.line(("✓ ", out.translate(words.REMOVED, name=view.plan.name)))
+        out.line(("✓ ", out.translate(words.PLAN_REMOVED, name=view.plan.name)))
 
 
 @plan_commands.command("import")

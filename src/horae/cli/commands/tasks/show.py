@@ -204,7 +204,7 @@ def _last_result(facts: Facts, language: Language) -> str:
         return localize_error(text, language)
     if facts.task.target.kind != AGENT_KIND:
         return text
-    from ....agents.target.last_result import last_result  # noqa: PLC0415 - for tasks of agents only
+    from ....agents.target.turn_state import last_result  # noqa: PLC0415 - for tasks of agents only
 
     return last_result(text) or text
 

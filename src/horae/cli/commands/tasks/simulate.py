@@ -36,15 +36,17 @@ _MAX_NAMES: Final = 5
 @click.argument(
     "file", type=FILE, required=False, metavar="[FILE]", help="A file of tasks; without: those of the store."
 )
-@click.option("--for", "span", default="30d", show_default=True, metavar="TIME", help="How far ahead: 24h, 30d.")
-@click.option("--from", "start", metavar="INSTANT", help="From when on. Default: now.")
-@click.option("--zone", "--tz", help="Where a task names none. Default: the file's, or yours.")
+@click.option(
+    "--for", "span", default="30d", show_default=True, metavar="TIME", help="Length of the forecast: 24h, 30d."
+)
+@click.option("--from", "start", metavar="INSTANT", help="Start of the forecast. Default: now.")
+@click.option("--zone", "--tz", help="Zone of tasks that name none. Default: that of the file, or yours.")
 @click.option(
     "--takes",
     default="1s",
     show_default=True,
     metavar="TIME",
-    help="How long a run goes on where nothing else is known.",
+    help="Duration of a run, if neither the file nor its last run gives one.",
 )
 @click.option("--strict", is_flag=True, help="Exit code 1 when there is a problem.")
 def simulate(

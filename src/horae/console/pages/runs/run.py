@@ -16,8 +16,7 @@ from ....model.agents.budget import format_amount
 from ....model.agents.usage import RunUsage
 from ....model.change import Facts
 from ....model.entry import EntryKind
-from ....model.events.trace_context import trace_id
-from ....model.ids import occurrence_key
+from ....model.ids import occurrence_key, trace_id
 from ....model.lanes.idle import describe_yield
 from ....model.reason import describe_reason, reason_phrase
 from ....model.run import Run, RunState

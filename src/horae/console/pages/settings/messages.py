@@ -10,9 +10,8 @@ from ....errors import HoraeError
 from ....model.events.destination import Destination
 from ....service.events.message_client import localize_answer
 from ....wire.destinations import blocked_destination, masked_url
-from ...form_problems import FORM_ERRORS, check_confirmation
 from ...outcomes import Sign
-from ...page import PageRequest, form, page
+from ...page import FORM_ERRORS, PageRequest, check_confirmation, form, page
 from .tabs import render_tab
 
 PAGE_SIZE: Final = 50

@@ -10,10 +10,9 @@ from ....errors import HoraeError, NotFound
 from ....model.accounts.account import Owner
 from ....model.accounts.principal import MEMBER_QUOTAS, Role, Scope
 from ....model.refusals import refuse as refuse_task
-from ...form_problems import FORM_ERRORS
 from ...notice import Undo
 from ...outcomes import Sign
-from ...page import PageRequest, form, page
+from ...page import FORM_ERRORS, PageRequest, form, page
 from ...quota_forms import quota_fields, quota_inputs, read_quota_form
 from ...refusals import refuse
 from .tabs import render_settings, render_tab

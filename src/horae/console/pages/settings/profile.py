@@ -9,9 +9,8 @@ from starlette.responses import Response
 from ....choices import LANGUAGES
 from ....errors import HoraeError
 from ....schedule.zones import find_zone
-from ...form_problems import FORM_ERRORS
 from ...notice import Undo
-from ...page import PageRequest, form, page
+from ...page import FORM_ERRORS, PageRequest, form, page
 from ...quota_forms import quota_fields
 from ...request import cookie_path, set_preference
 from ...viewer import LANGUAGE_COOKIE, THEME_COOKIE, THEMES, ZONE_COOKIE

@@ -7,9 +7,8 @@ from typing import Final
 from starlette.responses import Response
 
 from ....errors import HoraeError
-from ...form_problems import FORM_ERRORS, check_confirmation
 from ...notice import Undo
-from ...page import PageRequest, form, page
+from ...page import FORM_ERRORS, PageRequest, check_confirmation, form, page
 from .tabs import render_tab
 
 PAGE_SIZE: Final = 50

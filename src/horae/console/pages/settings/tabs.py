@@ -7,8 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from ....errors import HoraeError
-from ...form_problems import form_problem, form_status
-from ...page import PageRequest
+from ...page import PageRequest, form_problem, form_status
 from ...viewer import Viewer
 
 

@@ -11,9 +11,8 @@ from ....errors import HoraeError
 from ....model.accounts.account import Token
 from ....model.accounts.principal import SCOPES_OF, Role, Scope
 from ....model.refusals import refuse as refuse_task
-from ...form_problems import FORM_ERRORS, check_confirmation
 from ...outcomes import Sign
-from ...page import PageRequest, form, page
+from ...page import FORM_ERRORS, PageRequest, check_confirmation, form, page
 from .tabs import render_settings, render_tab
 
 PAGE_SIZE: Final = 50

@@ -11,10 +11,9 @@ from ....errors import HoraeError
 from ....model.events.event import EventKind
 from ....model.events.webhook import Delivery, DeliveryState, Webhook
 from ....wire.webhooks import blocked_refusal
-from ...form_problems import FORM_ERRORS, check_confirmation
 from ...notice import Undo
 from ...outcomes import Sign
-from ...page import PageRequest, form, page
+from ...page import FORM_ERRORS, PageRequest, check_confirmation, form, page
 from .tabs import render_settings, render_tab
 
 PAGE_SIZE: Final = 50

@@ -28,12 +28,11 @@ from ...notice import Undo
 from ...page import PageRequest, form, page
 from ...request import Form
 from ...tasks.check import CheckResult, check_edit, check_new, only_new
-from ...tasks.fields import form_data, load_choices
+from ...tasks.fields import TaskWords, form_data, load_choices
 from ...tasks.form import KIND_FIELD, body_of, field_of, is_same_schedule, links_in, texts_of_task
 from ...tasks.merge import Conflict, base_json, merge_texts
 from ...tasks.schedule_fields import PREFIX, text_of_fields
 from ...tasks.schedule_preview import SchedulePreview, preview_after, preview_task, preview_text
-from ...tasks.words import TaskWords
 
 _CHANGED_MEANWHILE: Final = frozenset({"stale_version", "version_changed"})
 _ACTIONS: Final = "do"

@@ -17,7 +17,6 @@ from ....errors import Refusal
 from ....model.accounts.principal import Principal, Scope
 from ....model.gate import Gate
 from ....model.page import MAX_PAGE_SIZE
-from ....model.refusals import refuse as refuse_task
 from ....model.task import Target
 from ....ports.full_store import FullStore
 from ....ports.node_records import load_agreed_lease
@@ -27,12 +26,12 @@ from ...accounts.rights import refuse_agent
 from ..advisories import Advisory, build_advisory, build_bilingual_advisory
 from ..edits import DeclarationChange, Edits, Keep
 from ..task_request import MissedRequest, Options, RetryRequest, TaskRequest
+from .arguments import check_arguments, refuse
 from .records import (
     NO_DEFAULTS,
     Defaults,
     FormerName,
     Registration,
-    Signature,
     defaults_json,
     digest,
     module_source,
@@ -40,7 +39,6 @@ from .records import (
     registration_json,
     signature_json,
 )
-from .refusals import refuse
 
 LOG: Final = logging.getLogger("horae")
 _FUNCTION: Final = "function"
@@ -48,7 +46,6 @@ _NODE_FUNCTIONS: Final = "node_functions"
 _REMOVED: Final = "removed_function"
 _CACHE_SECONDS: Final = 1.0
 """Cache lifetime in seconds; a result that would warn or refuse is always read again."""
-_MAX_EXCERPT: Final = 80
 
 
 class KnownFunction(NamedTuple):
@@ -507,50 +504,3 @@ def _takes_default_parts(value: Any, default: Any) -> bool:
     if not isinstance(value, MissedRequest | RetryRequest) or type(value) is not type(default):
         return False
     return any(part is None and base is not None for part, base in zip(value, default, strict=True))
-
-
-def check_arguments(function: str, signature: Signature, payload: str) -> None:
-    """Refuse a payload that no call of this signature can take."""
-    try:
-        given = json.loads(payload) if payload else {}
-    except ValueError:
-        given = payload
-    given = {} if given is None else given
-    if not isinstance(given, dict):
-        raise refuse("arguments_not_object", function=function)
-    names = {each.name for each in signature.arguments}
-    if not signature.takes_more:
-        for name in given:
-            if name not in names:
-                known = ", ".join(each.name for each in signature.arguments) or "-"
-                raise refuse_task("unknown_argument", function=function, argument=name, known=known)
-    for each in signature.arguments:
-        if each.name not in given:
-            if each.required:
-                raise refuse("missing_argument", function=function, argument=each.name, wanted=each.wanted)
-        elif each.accepts is not None and (kind := _json_type(given[each.name])) not in each.accepts:
-            came = f"{_excerpt(given[each.name])} ({kind})"
-            raise refuse_task("bad_arguments", function=function, argument=each.name, came=came, wanted=each.wanted)
-
-
-def _json_type(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
-def _excerpt(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_EXCERPT else text[: _MAX_EXCERPT - 1] + "…"

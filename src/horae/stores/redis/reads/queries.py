@@ -11,13 +11,12 @@ from ....model.accounts.system_owner import is_readable
 from ....model.chain_row import ChainRow
 from ....model.change import Facts
 from ....model.counts import Counts, counters_key
-from ....model.ids import to_microseconds
+from ....model.ids import planned_range_of_prefix, to_microseconds
 from ....model.lanes.lane import LaneLine, LaneQueue, LaneUse, block_reason
 from ....model.origin import RootOccurrence
 from ....model.page import MAX_PAGE_SIZE, Page
 from ....model.run import Run
 from ....ports.store import Node, RunFilter, TaskFilter, WaitingCounts
-from ...run_id_prefix import planned_range_of_prefix
 from ...run_pages import newest_by_task, newest_key
 from ..journal import decode_line
 from ..layout.counters import newest_hour, parse_counts, retained_counts

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from ....model.limits import CLAIM_SLICE
-from ...claim_rules import ClaimPosition, divide_slice
+from ...claim_rules import ClaimPosition, divide_slice, first_entry_per_task, interleave_owners
 from ...codec.columns import entry_key, entry_owner, entry_slot, entry_task
 from ...codec.rows import Row
-from ...owner_rotation import first_entry_per_task, interleave_owners
 from ..connection import Statements
 from ..dialect import Dialect
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....model.accounts.system_owner import account_of, is_readable, is_scope
 from ....model.change import Facts
-from ....model.ids import to_microseconds
+from ....model.ids import planned_range_of_id, to_microseconds
 from ....model.lanes.lane import DEFAULT_LIMIT, LaneUse, block_reason, owner_lane
 from ....model.lanes.route import PARKING_PREFIXES
 from ....model.page import MAX_PAGE_SIZE, Page
@@ -17,7 +17,6 @@ from ....model.run import LIVE_STATES, Run, RunState
 from ....ports.store import RunFilter, TaskFilter
 from ...codec.columns import decode_listed_run, task_page_cursor
 from ...codec.rows import REASONS, Row
-from ...run_id_prefix import planned_range_of_id
 from ...run_pages import ROWS_PER_TASK, RunPage, is_owner_large, microseconds_since, newest_by_task, newest_key
 from ...task_cache import TaskCache
 from ..claims.lane_rates import read_rate_use

@@ -11,6 +11,7 @@ from ....errors import Conflict, StoreError
 from ....model.accounts.system_owner import is_readable
 from ....model.change import Change, ControlDecision, Facts
 from ....model.counts import OUTCOME_RETAINED_HOURS, RETAINED_HOURS, Counts, counters_key, hour_of
+from ....model.ids import planned_range_of_prefix
 from ....model.lanes.lane import LaneLine, LaneWaiter
 from ....model.lanes.rate import RateChange
 from ....model.page import Page
@@ -21,7 +22,6 @@ from ....schedule import After
 from ...chains import ignore_links
 from ...codec.columns import TaskVersion, decode_listed_run
 from ...codec.json_codecs import instant_of
-from ...run_id_prefix import planned_range_of_prefix
 from ...task_cache import TaskCache
 from ..administration import SQLAdministration
 from ..chains import SQLChainQueries

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from .cancellation import CancellationContract
-from .execution import ExecutionContract
+from .execution import ExecutionContract, TargetKeysContract
 from .harness import TargetCase, TargetHarness
-from .idempotency_key import TargetKeysContract
 from .secrets import SECRET, SECRET_NAME, TargetSecretsContract
 from .spec_check import SpecCheckContract
 

@@ -1,13 +1,15 @@
-"""Contract of execution: every run returns an outcome within the size limits, also for an invalid stored spec."""
+"""Contracts of execution: an outcome within the size limits, also for an invalid spec; one idempotency key per occurrence."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
 
 import asyncio
 import json
+from abc import abstractmethod
 
 from ....model.limits import ERROR_CHARACTERS, LOG_LINE_CHARACTERS, LOG_LINES, RESULT_BYTES
 from ....model.outcome import Failed, Outcome, Succeeded
+from ...factories import HOUR, NOON
 from ...invocations import RecordingInvocation
 from .harness import TargetCase, TargetHarness
 
@@ -61,3 +63,25 @@ def assert_within_limits(outcome: Outcome, invocation: RecordingInvocation) -> N
         assert len(line.text) <= LOG_LINE_CHARACTERS
         assert "\0" not in line.text
         line.text.encode()  # lone surrogates cannot be stored
+
+
+# ruff: noqa: S101 - asserting is what a contract does
+
+
+class TargetKeysContract(TargetCase):
+    @abstractmethod
+    def received_key(self, harness: TargetHarness, invocation: RecordingInvocation, outcome: Outcome) -> str:
+        """The key that the called system received in a run of `succeeding`."""
+
+    async def test_every_attempt_has_the_same_key(self, harness: TargetHarness) -> None:
+        first, second = [await self._key_of(harness, harness.invocation(self.succeeding(), attempt=n)) for n in (1, 2)]
+        assert first == second
+        other = await self._key_of(harness, harness.invocation(self.succeeding(), planned=NOON + HOUR))
+        assert other != first
+
+    async def _key_of(self, harness: TargetHarness, invocation: RecordingInvocation) -> str:
+        outcome = await harness.execute(invocation)
+        assert isinstance(outcome, Succeeded), outcome
+        key = self.received_key(harness, invocation, outcome)
+        assert key == invocation.key
+        return key

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import asyncio
 
-from .....lifecycle.lanes.order import turn_order
 from .....model.change import Change
 from .....model.entry import MAX_REPARKS, EntryState
-from .....model.lanes.lane import LaneLine, LaneQueue, LaneWaiter, owner_lane
+from .....model.lanes.lane import LaneLine, LaneQueue, LaneWaiter, owner_lane, turn_order
 from .....model.lanes.route import ROUTE_PREFIXES
 from .....model.run import Run, RunState
 from .....ports.full_store import FullStore

@@ -1,18 +1,24 @@
-"""Event stream of a page: the events that the viewer may see, for the script that refreshes live parts."""
+"""Requests of the scripts of pages: the event stream that refreshes live parts, and the search of the command palette."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from ...ports.store import TaskFilter
 from ...service.events.event_tail import EventFilter
+from ...service.own_tasks import without_admin
 from ...web.event_format import SSE, STREAM_FORMATS, EventStreamResponse, StreamRequest
 from ...web.event_streams import Credential, EventStreams
 from ..page import PageRequest, page
 from ..request import session_cookie
+from .simple import LIST
 
 _MAX_DIGITS: Final = 18
+_MAX_TASKS: Final = 8
+_MAX_TEXT: Final = 100
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 async def stream(request: PageRequest) -> Response:
@@ -39,4 +45,20 @@ def _last_event(request: PageRequest) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else None
 
 
-ROUTES: Final = (page("/events", stream),)
+async def find_tasks(request: PageRequest) -> Response:
+    """Return names and addresses of tasks whose name contains `q`."""
+    wanted = request.request.query_params.get("q", "").strip()[:_MAX_TEXT]
+    if not wanted or not wanted.isprintable():
+        return JSONResponse({"tasks": []}, headers=_HEADERS)
+    viewer = request.viewer
+    # The simple view has only the viewer's own tasks, and a page of its own for each.
+    principal, folder = (without_admin(viewer.principal), LIST) if viewer.is_simple else (viewer.principal, "/tasks")
+    found = await request.service.tasks.page(principal, TaskFilter(text=wanted), limit=_MAX_TASKS)
+    tasks = [
+        {"name": facts.task.name, "url": viewer.url(f"{folder}/{facts.task.id}"), "state": facts.status.state}
+        for facts in found.items
+    ]
+    return JSONResponse({"tasks": tasks}, headers=_HEADERS)
+
+
+ROUTES: Final = (page("/events", stream), page("/palette", find_tasks))

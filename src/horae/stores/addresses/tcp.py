@@ -1,7 +1,8 @@
-"""TCP options of a connection to a database server: the kernel notices within seconds that the other machine is gone."""
+"""TCP connections to database servers: lookup of the host name, and options that notice a lost machine within seconds."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from contextlib import suppress
 from typing import Any, Final
@@ -29,3 +30,15 @@ def detect_lost_peer(transport: Any) -> None:
         for name, value in _OPTIONS:
             if (option := getattr(socket, name, None)) is not None:
                 connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+async def check_host(host: str, port: int, seconds: float) -> None:
+    """Raise OSError if the name is unknown, or if the lookup takes longer than this.
+
+    A driver that gives up during its own lookup abandons it, and uvloop logs the failure of an abandoned lookup.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError:
+        raise TimeoutError(f"the lookup of its host name took longer than {seconds:g} s") from None

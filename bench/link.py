@@ -1,13 +1,14 @@
 """Chain link: how long after the end of its predecessor a task starts.
 
-`python -m bench.link [URL]`; without a URL on a SQLite file. A node with nothing else to do runs a chain of two tasks again
+`python -m bench.link [URL] [--chains 200]`; without a URL on a SQLite file. A node with nothing else to do runs a chain of two tasks again
 and again. The end is the instant that the settlement records, so the durable commit of the settlement is part of the delay.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import median
@@ -22,7 +23,7 @@ WARM_UP: Final = 20
 LIMIT_MILLISECONDS: Final = 20
 
 
-async def measure_links(url: str, chains: int = CHAINS) -> list[float]:
+async def measure_links(url: str, chains: int) -> list[float]:
     """Return the milliseconds from the end of each first run to the start of the second one."""
     app, clock, starts = Horae(url, zone="UTC"), SystemClock(), asyncio.Queue[datetime]()
 
@@ -45,10 +46,14 @@ async def measure_links(url: str, chains: int = CHAINS) -> list[float]:
     return delays[WARM_UP:]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.link", description=__doc__)
+    parser.add_argument("url", nargs="?")
+    parser.add_argument("--chains", type=int, default=CHAINS)
+    chosen = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
-        url = sys.argv[1] if len(sys.argv) > 1 else f"sqlite:///{Path(folder, 'links.db')}"
-        delays = sorted(asyncio.run(measure_links(url)))
+        url = chosen.url or f"sqlite:///{Path(folder, 'links.db')}"
+        delays = sorted(asyncio.run(measure_links(url, chosen.chains)))
     late = sum(each > LIMIT_MILLISECONDS for each in delays)
     print(
         f"start of a link after the end of its predecessor: median {median(delays):.1f} ms, "

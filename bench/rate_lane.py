@@ -1,12 +1,14 @@
 """Lane with a rate: kept rate with many waiting, and processor time per start against plain claims.
 
-`python -m bench.rate_lane [URL] [PLAIN_URL]`; without URLs on SQLite files. On a server, the time is that of the client.
+`python -m bench.rate_lane [URL PLAIN_URL] [--waiting 10000] [--seconds 30]`; without URLs on SQLite files. On a server, the
+time is that of the client.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,8 @@ LANE: Final = "api"
 RATE: Final = Rate(100, timedelta(seconds=1))
 WAITING: Final = 10_000
 SECONDS: Final = 30
+ROOM: Final = 10_000
+"""Runs that a claim may return: more than ever start at once."""
 NODE: Final = "nod_bench"
 
 
@@ -53,7 +57,7 @@ class ClaimCost(NamedTuple):
         return 1_000_000 * median(self.claims) / RATE.starts
 
 
-async def measure_claims(url: str, plain_url: str, begin: datetime) -> tuple[ClaimCost, ClaimCost]:
+async def measure_claims(url: str, plain_url: str, begin: datetime, waiting: int) -> tuple[ClaimCost, ClaimCost]:
     """Claim in turns from a lane with a rate, and plain tasks of which as many are due at once."""
     paced, plain = make_store(url), make_store(plain_url)
     for store in (paced, plain):
@@ -61,10 +65,10 @@ async def measure_claims(url: str, plain_url: str, begin: datetime) -> tuple[Cla
         await store.join(Node(NODE, "bench", "0", begin, begin))
     try:
         await paced.set_lane(LANE, None, rate=RATE)
-        await _add_tasks(paced, begin, lane=LANE)
-        await _add_tasks(plain, begin, lane=None)
+        await _add_tasks(paced, begin, waiting, lane=LANE)
+        await _add_tasks(plain, begin, waiting, lane=None)
         costs: tuple[list[float], list[float]] = ([], [])
-        for number in range(WAITING // RATE.starts):
+        for number in range(waiting // RATE.starts):
             for store, seconds in zip((paced, plain), costs, strict=True):
                 seconds.append(await _claim_all(store, begin + number * RATE.period))
         return ClaimCost(costs[0][0], costs[0][1:]), ClaimCost(costs[1][0], costs[1][1:])
@@ -73,16 +77,16 @@ async def measure_claims(url: str, plain_url: str, begin: datetime) -> tuple[Cla
             await store.close()
 
 
-async def _add_tasks(store: FullStore, begin: datetime, lane: str | None) -> None:
+async def _add_tasks(store: FullStore, begin: datetime, waiting: int, lane: str | None) -> None:
     """Add tasks: all due at once in the lane, else as many in each period as the rate allows."""
     changes = []
-    for number in range(WAITING):
+    for number in range(waiting):
         due = begin if lane is not None else begin + number // RATE.starts * RATE.period
         task_id = make_id("tsk", begin, number.to_bytes(ENTROPY_BYTES))
         target = Target("function", '{"name":"bench"}')
         draft = Draft("ada", f"task {number}", Once(at=due), target, "{}", Policies(), lane=lane)
         changes.append(plan(draft, task_id, begin - RATE.period))
-    for first in range(0, WAITING, 1_000):
+    for first in range(0, waiting, 1_000):
         await store.add(changes[first : first + 1_000])
 
 
@@ -91,7 +95,7 @@ async def _claim_all(store: FullStore, now: datetime) -> float:
     decide = partial(fire, claim=ClaimContext(NODE, now, DEFAULT_TERMS.poll_ceiling))
     runs, has_more, begun = list[Run](), True, process_time()
     while has_more:
-        claim = await store.claim_due(now, NODE, WAITING, decide)
+        claim = await store.claim_due(now, NODE, ROOM, decide)
         runs += [each.run for each in claim.runs]
         has_more = claim.more
     seconds = process_time() - begun
@@ -104,8 +108,8 @@ async def _claim_all(store: FullStore, now: datetime) -> float:
 # --- kept rate --------------------------------------------------------------------------------------------------------
 
 
-async def measure_rate(url: str) -> tuple[float, int]:
-    """Return the starts per period that an engine keeps while `WAITING` tasks wait, and the most within any period."""
+async def measure_rate(url: str, waiting: int, seconds: float) -> tuple[float, int]:
+    """Return the starts per period that an engine keeps while so many tasks wait, and the most within any period."""
     instants: list[datetime] = []
     app = Horae(url)
 
@@ -115,9 +119,11 @@ async def measure_rate(url: str) -> tuple[float, int]:
     app.task(name="note", lane=LANE)(note)
     async with app:
         await app.lane(LANE, rate=RATE)
-        at = SystemClock().now() + timedelta(seconds=WAITING / 500)
-        await app.schedule_many([("note", at, None)] * WAITING)
-        await SystemClock().pause((at - SystemClock().now()).total_seconds() + SECONDS)
+        at = SystemClock().now() + timedelta(seconds=waiting / 500)
+        await app.schedule_many([("note", at, None)] * waiting)
+        await SystemClock().pause((at - SystemClock().now()).total_seconds() + seconds)
+        while len(set(instants)) < 2:  # on a busy machine, with few seconds
+            await SystemClock().pause(0.1)
     return kept_rate(instants), most_in_window(instants)
 
 
@@ -137,21 +143,28 @@ def most_in_window(instants: list[datetime]) -> int:
     return most
 
 
-def main() -> None:
-    begin = datetime.fromisoformat("2026-11-18T00:00:00+00:00")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.rate_lane", description=__doc__)
+    parser.add_argument("urls", nargs="*", metavar="URL", help="two empty stores: of the lane, and of the plain claims")
+    parser.add_argument("--waiting", type=int, default=WAITING, help="a multiple of the starts of the rate")
+    parser.add_argument("--seconds", type=int, default=SECONDS)
+    chosen = parser.parse_args(arguments)
+    if len(chosen.urls) not in (0, 2) or chosen.waiting < 2 * RATE.starts or chosen.waiting % RATE.starts:
+        parser.error(f"give no URL or two, and --waiting as a multiple of {RATE.starts}, at least {2 * RATE.starts}")
+    waiting, begin = chosen.waiting, datetime.fromisoformat("2026-11-18T00:00:00+00:00")
     with TemporaryDirectory() as folder:
         files = [f"sqlite:///{Path(folder, name)}.db" for name in ("paced", "plain", "engine")]
-        url, plain_url = sys.argv[1:3] if len(sys.argv) > 2 else files[:2]
-        paced, plain = asyncio.run(measure_claims(url, plain_url, begin))
+        url, plain_url = chosen.urls or files[:2]
+        paced, plain = asyncio.run(measure_claims(url, plain_url, begin, waiting))
         share = paced.microseconds_per_start / plain.microseconds_per_start
-        parking = 1_000_000 * (paced.first - plain.first) / (WAITING - RATE.starts)
+        parking = 1_000_000 * (paced.first - plain.first) / (waiting - RATE.starts)
         print(
             f"processor time per start: {paced.microseconds_per_start:.1f} µs in a lane of {RATE}, "
             f"{plain.microseconds_per_start:.1f} µs plain: {share:.2f} ×; and {parking:.1f} µs to park an entry once"
         )
-        kept, most = asyncio.run(measure_rate(files[2]))
+        kept, most = asyncio.run(measure_rate(files[2], waiting, chosen.seconds))
         print(
-            f"kept rate with {WAITING:,} waiting, over {SECONDS} s: {kept:.2f} of {RATE} "
+            f"kept rate with {waiting:,} waiting, over {chosen.seconds} s: {kept:.2f} of {RATE} "
             f"({100 * kept / RATE.starts - 100:+.2f} %), at most {most} within any period"
         )
 

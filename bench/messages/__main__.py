@@ -6,10 +6,10 @@ in the same disk is measured beside it, in turn: what it takes at its slowest, n
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,11 +37,16 @@ def _message(stream: int, place: int) -> NewMessage:
     return NewMessage(f"chat:{stream}", "x" * 200, "Ada", "web", str(place), _NOW)
 
 
+def _streams(count: int) -> int:
+    """Return the number of streams: fewer where not each of them would have a batch."""
+    return max(1, min(_STREAMS, count // _BATCH))
+
+
 async def _fill(store: FullStore, count: int) -> None:
     for begin in range(0, count, _BATCH):
-        stream = begin // _BATCH % _STREAMS
+        stream = begin // _BATCH % _streams(count)
         await store.append_messages("ada", [_message(stream, begin + place) for place in range(_BATCH)], _QUOTA)
-    for stream in range(_STREAMS):
+    for stream in range(_streams(count)):
         state = await store.stream("ada", f"chat:{stream}")
         if state is not None:
             after = state.stream.last - 10
@@ -68,7 +73,7 @@ async def _measure(store: FullStore, count: int, folder: Path) -> dict[str, list
     found: dict[str, list[float]] = {"append": [], "read": [], "disk sync": []}
     disk = _DiskSync(folder)
     for place in range(_TRIES):
-        stream = place % _STREAMS
+        stream = place % _streams(count)
         found["disk sync"].append(disk.measure())
         begun = perf_counter()
         await store.append_messages("ada", [_message(stream, count + place)], _QUOTA)
@@ -103,13 +108,15 @@ def _store_url(name: str, folder: Path) -> Iterator[str]:
         yield name
 
 
-def main() -> None:
-    name = sys.argv[1] if len(sys.argv) > 1 else "sqlite"
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.messages", description=__doc__)
+    parser.add_argument("store", nargs="?", default="sqlite")
+    parser.add_argument("messages", nargs="?", type=int, default=1_000_000, help="at least 1,000")
+    chosen = parser.parse_args(arguments)
     with TemporaryDirectory() as text:
         folder = Path(text)
-        with _store_url(name, folder) as url:
-            asyncio.run(_run(url, count, folder))
+        with _store_url(chosen.store, folder) as url:
+            asyncio.run(_run(url, chosen.messages, folder))
 
 
 if __name__ == "__main__":

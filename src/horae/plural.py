@@ -20,7 +20,7 @@ NOUNS: Final = frozenset(
 """Plural nouns that templates count."""
 VERBS: Final = {
     "are": "is", "were": "was", "have": "has", "wait": "waits", "publish": "publishes", "start": "starts", "do": "does",
-    "need": "needs", "come": "comes", "use": "uses",
+    "need": "needs", "come": "comes", "use": "uses", "require": "requires",
 }  # fmt: skip
 """Verbs that follow a count, plural to singular."""
 PRONOUNS: Final = {"them": "it", "their": "its"}

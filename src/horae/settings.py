@@ -216,6 +216,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "允许从浏览器访问 HTTP 接口的来源,例如 https://ops.example.org",
     ),
     Setting(
+        "trusted_proxies",
+        ("HORAE_TRUSTED_PROXIES",),
+        "list",
+        (),
+        "Networks of proxies and routers whose X-Forwarded-For and -Proto are believed; unix: those at the unix socket",
+        "受信任的代理和路由器所在的网络，采信其 X-Forwarded-For 和 -Proto；unix 表示来自 unix 套接字的连接",
+    ),
+    Setting(
         "metrics",
         ("HORAE_METRICS",),
         "text",
@@ -572,7 +580,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
 )
 _BY_PATH: Final = {setting.path: setting for setting in SETTINGS}
-_TABLES: Final = ("targets", "channels")
+_TABLES: Final = ("targets", "channels", "deployments")
+_OWNERS: Final = "owners"
+"""The table of owners and their deployments: its names are those of owners, with dots."""
 
 
 class SettingValue(NamedTuple):
@@ -610,6 +620,17 @@ class Settings:
         """Names of the chat channels that have a table."""
         paths = (path.split(".") for path in self.overrides if path.startswith("channels."))
         return tuple(sorted({parts[1] for parts in paths}))
+
+    @property
+    def deployments(self) -> dict[str, dict[str, Any]]:
+        """Settings of each deployment, the tables `[deployments.NAME]`."""
+        paths = (path.split(".") for path in self.overrides if path.startswith("deployments."))
+        return {name: self._table(f"deployments.{name}.") for name in sorted({parts[1] for parts in paths})}
+
+    @property
+    def owner_map(self) -> dict[str, Any]:
+        """Names of deployments by owner, the table `[owners]`."""
+        return self._table(f"{_OWNERS}.")
 
     def _table(self, prefix: str) -> dict[str, Any]:
         return {
@@ -677,6 +698,8 @@ def _flatten_table(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
                 if not isinstance(part, Mapping) or "." in kind:
                     raise BadSettings(str(file), f"[{name}.{kind}] must be a table")
                 values |= {f"{name}.{kind}.{key}": each for key, each in part.items()}
+        elif name == _OWNERS and isinstance(value, Mapping):
+            values |= {f"{_OWNERS}.{owner}": each for owner, each in value.items()}
         elif name in _BY_PATH and _BY_PATH[name].kind == "list" and isinstance(value, list):
             values[name] = tuple(value)
         elif name in _BY_PATH and _BY_PATH[name].kind == "list" and isinstance(value, str):
@@ -686,7 +709,8 @@ def _flatten_table(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
         else:
             known = ", ".join(path for path in _BY_PATH if "." not in path)
             raise BadSettings(
-                str(file), f"{name!r} is not a setting; the settings are {known}, [targets.…] and [channels.…]"
+                str(file),
+                f"{name!r} is not a setting; the settings are {known}, [targets.…], [channels.…], [deployments.…] and [owners]",
             )
     return values
 

@@ -28,6 +28,14 @@ TASK: Final = {"name": "x", "say": "x", "zone": "UTC", "when": "every 1h"}
         ({"lane": "a:{user}"}, "bad_lane_placeholder", "/lane"),
         ({"lane": "a", "policies": {"lanes": ["b:{user}"]}}, "bad_lane_placeholder", "/policies/lanes"),
         ({"policies": {"lanes": ["b:{label:x}"]}}, "bad_lane_placeholder", "/policies/lanes"),
+        ({"policies": {"lanes": [""]}}, "bad_text", "/policies/lanes"),
+        ({"lane": ""}, "bad_text", "/lane"),
+        (
+            {"policies": {"gate": {"http": "https://a.test/"}, "overlap": "parallel"}},
+            "gate_state_parallel",
+            "/policies/gate/state",
+        ),
+        ({"policies": {"gate": {"http": "https://a.test/", "function": "f"}}}, "two_targets", "/policies/gate"),
     ],
 )
 async def test_refused_task_points_at_its_field(fields: dict[str, Any], code: str, pointer: str) -> None:
@@ -51,6 +59,31 @@ async def test_refused_rate_points_at_its_field() -> None:
         answer = await api.put("/v1/lanes/api", {"rate": "many"})
         assert (answer.status, answer.json["code"]) == (422, "bad_rate")
         assert [each["pointer"] for each in answer.json["errors"]] == ["/rate"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code", "pointer"),
+    [
+        ("POST", "/v1/streams/chat:1/messages", {"messages": []}, "no_messages", "/messages"),
+        (
+            "POST",
+            "/v1/streams/chat:1/messages",
+            {"messages": [{"text": "a"}, {"txt": "b"}]},
+            "unknown_field",
+            "/messages/1/txt",
+        ),
+        ("PUT", "/v1/streams/chat:1", {"keep_for": "soon"}, "bad_duration", "/keep_for"),
+        ("PUT", "/v1/streams/chat:1", {"keep_for": "9999d"}, "bad_keep_for", "/keep_for"),
+        ("PUT", "/v1/destinations/ops", {"url": "json://a.test/", "zone": "Mars/X"}, "unknown_zone", "/zone"),
+        ("POST", "/v1/tasks/{id}/run", {"gate_only": True}, "no_gate", "/gate_only"),
+    ],
+)
+async def test_refused_request_points_at_its_field(method: str, path: str, body: Any, code: str, pointer: str) -> None:
+    async with serve_api() as api:
+        made = (await api.post("/v1/tasks", TASK)).json
+        answer = await api.request(method, path.replace("{id}", made["id"]), body)
+        assert (answer.status, answer.json["code"]) == (422, code), answer.text
+        assert [each["pointer"] for each in answer.json["errors"]] == [pointer]
 
 
 async def test_station_without_a_key_is_refused_at_its_field() -> None:

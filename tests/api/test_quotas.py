@@ -55,8 +55,9 @@ async def test_lanes_and_destinations_are_bounded_per_owner_and_the_hint_works()
         assert (refused.status, refused.json["code"]) == (429, "too_many_lanes")
         assert "horae owner set ada --quota lanes=2" in refused.json["hint"]
         many = await api.post("/v1/tasks", {**TASK, "lane": "one", "policies": {"lanes": ["two", "three"]}})
-        assert (many.status, many.json["code"]) == (422, "too_many_task_lanes")
+        assert (many.status, many.json["code"]) == (422, "task_lanes_over_quota")
         assert [each["pointer"] for each in many.json["errors"]] == ["/policies/lanes"]
+        assert "horae owner set ada --quota task_lanes=3" in many.json["hint"]
         assert (await api.put("/v1/destinations/ops", {"url": "json://127.0.0.1:9/"})).status in (200, 201)
         refused = await api.put("/v1/destinations/more", {"url": "json://127.0.0.1:9/"})
         assert (refused.status, refused.json["code"]) == (429, "too_many_destinations")

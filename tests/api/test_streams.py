@@ -112,16 +112,23 @@ async def test_quotas_of_messages_are_those_of_the_owner() -> None:
         assert (large.status, large.code) == (422, "message_too_large")
         assert large.json["errors"][0]["pointer"] == "/messages/1/text"
         assert (await api.post(f"{CHAT}/messages", {"messages": [{"text": "hello"}]})).status == 201
-        for path, body, code in (
-            (f"{CHAT}/messages", [{"text": "two"}, {"text": "three"}], "stream_full"),
-            ("/v1/streams/other/messages", [{"text": "hello"}], "too_many_message_streams"),
-            (f"{CHAT}/messages", [{"text": "hi", "references": ["x" * 40]}], "messages_full"),
+        for path, body, code, raised in (
+            (f"{CHAT}/messages", [{"text": "two"}, {"text": "three"}], "stream_full", "stream_messages=3"),
+            ("/v1/streams/other/messages", [{"text": "hello"}], "too_many_message_streams", "message_streams=2"),
+            (
+                f"{CHAT}/messages",
+                [{"text": "hi", "references": ["x" * 40]}],
+                "messages_full",
+                "stored_message_bytes=53",
+            ),
         ):
             refused = await api.post(path, {"messages": body})
             assert (refused.status, refused.code) == (429, code), refused.text
+            assert f"horae owner set ada --quota {raised}" in refused.json["hint"]
         assert (await api.put("/v1/streams/other", {})).code == "too_many_message_streams"
         assert (await api.put(f"{CHAT}/cursors/one", {"after": 0})).status == 200
         assert (await api.put(f"{CHAT}/cursors/two", {"after": 0})).code == "too_many_readers"
+        assert "--quota stream_readers=2" in (await api.put(f"{CHAT}/cursors/two", {"after": 0})).json["hint"]
         # An admin who acts for another owner is bound by no quota.
         path = "/v1/streams/other/messages?owner=ada"
         assert (await api.post(path, {"messages": [{"text": "hello world"}]}, who="admin")).status == 201

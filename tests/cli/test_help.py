@@ -118,9 +118,10 @@ def test_manual_has_every_exit_code() -> None:
         assert re.search(rf"^\| `{code.value}` \|", MANUAL, re.MULTILINE), code
 
 
-def test_manual_links_every_schema() -> None:
-    for name in re.findall(r"\(schemas/([a-z-]+\.json)\)", MANUAL):
-        assert (ROOT / "docs" / "schemas" / name).exists(), name
+def test_schemas_that_the_manual_links_exist() -> None:
+    linked = set(re.findall(r"\(schemas/([a-z-]+\.json)\)", MANUAL))
+    assert len(linked) > 50
+    assert linked <= {path.name for path in (ROOT / "docs" / "schemas").glob("*.json")}
 
 
 @pytest.mark.parametrize("name", DAILY)

@@ -61,7 +61,7 @@ def test_an_unknown_field_is_refused_before_anything_is_opened(cli: Cli, words: 
     arguments = [*words, *required_words(COMMANDS[words]), "--fields", "nonsense"]
     only_here = place == "server" and (
         words in (("station", "key"), ("station", "run"))
-        or words[-1] in ("up", "worker", "move", "install", "uninstall", "rotate")
+        or words[-1] in ("up", "worker", "route", "move", "install", "uninstall", "rotate")
     )
     if words == ("export",):
         arguments += ["--out", "file"]

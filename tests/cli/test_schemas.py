@@ -159,6 +159,7 @@ def test_every_task_command_is_checked() -> None:
         "simulate",
         "completion",
         "worker",
+        "route",
         "move",
         "mcp",
         "token",

@@ -11,6 +11,7 @@ from horae.model.gate import GATE_STATE_KIND
 from horae.model.origin import RootOccurrence
 from horae.model.outcome import Settlement
 from horae.model.record import RecordWrite
+from horae.model.task import Task
 from horae.ports.store import LinkObserver
 from horae.stores.chains import Relink, follow_chains, relink
 from horae.stores.memory import MemoryStore
@@ -102,6 +103,42 @@ class IgnoresDeletedPredecessors(_OwnChains):
         return relinked.after is not None
 
 
+class _FirstDefinitions(MemoryChainAccess):
+    """Each task as it was made: what was linked with it since is not seen."""
+
+    known: ClassVar[dict[str, Task]] = {}
+
+    async def definitions(self, task_ids: Sequence[str]) -> list[Task]:
+        return [self.known.setdefault(task.id, task) for task in await super().definitions(task_ids)]
+
+
+class ChecksLinksBeforeTheLock(_OwnChains):
+    """Checks new links against definitions that were read before another edit of links."""
+
+    access = _FirstDefinitions
+
+    def keeps(self, relinked: Relink) -> bool:
+        if relinked.after is not None:
+            _FirstDefinitions.known.setdefault(relinked.after.id, relinked.before or relinked.after)
+        return True
+
+
+class _FirstRows(MemoryChainAccess):
+    """Each row as the first predecessor left it."""
+
+    known: ClassVar[dict[tuple[str, RootOccurrence], ChainRow]] = {}
+
+    async def row(self, task_id: str, root: RootOccurrence) -> ChainRow | None:
+        row = await super().row(task_id, root)
+        return None if row is None else self.known.setdefault((task_id, root), row)
+
+
+class CompletesJoinsFromOldRows(_OwnChains):
+    """A settlement reads the row of a join before the settlement of another predecessor has written it."""
+
+    access = _FirstRows
+
+
 class ReportsNoLinks(MemoryStore):
     def observe_links(self, observer: LinkObserver) -> None: ...
 
@@ -186,6 +223,12 @@ CHAIN_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     ),
     TakesRootsOfOneInstantForOne: ("test_two_roots_that_end_at_one_instant_do_not_collide",),
     GivesTwoRootsOneInstant: ("test_two_roots_that_end_at_one_instant_do_not_collide",),
+    ChecksLinksBeforeTheLock: (
+        "test_depth_and_fan_out_are_bounded",
+        "test_concurrent_edits_of_links_make_no_cycle",
+        "test_concurrent_edits_of_links_keep_the_depth",
+    ),
+    CompletesJoinsFromOldRows: ("test_concurrent_settlements_complete_a_join_once",),
     ForgetsSkippedRoots: ("test_a_join_waits_for_all_and_gets_all_parents",),
     KeepsLinksOfCancelledTasks: ("test_a_cancelled_successor_is_no_longer_linked",),
     IgnoresEditedLinks: ("test_an_edit_moves_the_link_and_closes_what_was_waited_for",),

@@ -1,14 +1,15 @@
-"""Stores with a defect in queues of labels, start deadlines, several lanes or waiting runs, and the tests that must fail on each."""
+"""Stores with a defect in queues of labels, start deadlines, several lanes, waiting runs or pasts, and the tests that must fail on each."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
 from horae.model.change import Change, FireDecision
 from horae.model.entry import EntryKind
 from horae.model.run import Run
+from horae.model.task import NEW_TASK_STATUS
 from horae.ports.store import Claim
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.data import Data
@@ -66,6 +67,13 @@ class _FirstInputs(Data):
         super()._update_run(run if before is None else run._replace(input=before.input))
 
 
+class ForgetsThePast(MemoryStore):
+    """A new task is stored with nothing counted and nothing ended."""
+
+    async def add(self, changes: Sequence[Change]) -> None:
+        await super().add([change._replace(status=NEW_TASK_STATUS) for change in changes])
+
+
 PLACEMENT_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     ClaimsFromEveryQueue: ("test_the_queue_of_a_route_is_claimed_by_those_who_serve_it",),
     PlansNoStartDeadline: (
@@ -76,5 +84,6 @@ PLACEMENT_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
         "test_a_run_takes_a_slot_in_each_of_its_lanes",
         "test_a_run_needs_a_slot_in_each_of_several_lanes",
     ),
+    ForgetsThePast: ("test_a_task_that_began_elsewhere_goes_on_where_it_was",),
     ForgetsTheVerdictOfWaitingRuns: ("test_a_run_that_waits_for_an_answer_keeps_the_verdict_of_its_gate",),
 }

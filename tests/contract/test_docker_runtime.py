@@ -37,3 +37,4 @@ class TestDocker(RealRuntime, Contract):
     kind = "docker"
     # It removes the container with its control group before they can be asked.
     reports_memory_limit = False
+    reports_process_limit = False

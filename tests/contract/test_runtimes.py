@@ -58,6 +58,7 @@ class TestPodman(RealRuntime, RuntimeContract, RuntimeIsolationContract):
     forbids_user_namespaces = False
     # It removes the container with its control group before they can be asked.
     reports_memory_limit = False
+    reports_process_limit = False
 
 
 class TestBubblewrap(RealRuntime, RuntimeContract, RuntimeIsolationContract):

@@ -66,12 +66,16 @@ def test_commands_print_the_documented_output(deployment: Deployment) -> None:
 
 def test_every_named_command_exists() -> None:
     group: Any = app
-    for name in set(re.findall(r"(?:^|`|# |\$ |exec horae )horae ([a-z]+)", PAGE, re.MULTILINE)):
+    names = set(re.findall(r"(?:^|`|# |\$ |exec horae )horae ([a-z]+)", PAGE, re.MULTILINE))
+    assert len(names) > 5
+    for name in names:
         assert group.get_command(None, name) is not None, name
 
 
 def test_every_named_file_exists() -> None:
-    for name in re.findall(r"(?:deploy|tests)/[\w./@-]*\w", PAGE):
+    names = re.findall(r"(?:deploy|tests)/[\w./@-]*\w", PAGE)
+    assert len(names) > 5
+    for name in names:
         assert name == "deploy/.env" or (ROOT / name).exists(), name
 
 

@@ -18,6 +18,7 @@ BEFORE: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "gates": (("add", "every 1h", "--say", "x", "--name", "TASK"),),
     "lanes": (("add", "every 1h", "--say", "x", "--name", "TASK"),),
+    "notifications": (("notify", "add", "ops", "json://127.0.0.1:9/"),),
     "run-input": (
         ("add", "every day at 9:00", "--http", "https://example.org/x", "--name", "report", "--overlap", "parallel"),
     ),
@@ -42,6 +43,7 @@ PAGES: Final = (
     "gates",
     "groups",
     "lanes",
+    "notifications",
     "placeholders",
     "placement",
     "run-input",

@@ -16,13 +16,19 @@ from horae.testing.contracts.model_based.machine_state import MachineState
 from horae.testing.contracts.model_based.message_machine import MessageMachine
 from tests.contract.defective_chains import DropsGateStates, ForgetsTheVerdict, ForgetsWhatHasFired, IgnoresEditedLinks
 from tests.contract.defective_messages import MESSAGES_DEFECTS
-from tests.contract.defective_placement import ClaimsFromEveryQueue, ForgetsTheVerdictOfWaitingRuns, TakesTheFirstLane
+from tests.contract.defective_placement import (
+    ClaimsFromEveryQueue,
+    ForgetsThePast,
+    ForgetsTheVerdictOfWaitingRuns,
+    TakesTheFirstLane,
+)
 from tests.sizes import SOAK
 
 from .defective_stores import DEFECTS
 
 CONTRACT_DEFECTS: Final = (
     DropsGateStates,
+    ForgetsThePast,
     ForgetsTheVerdict,
     ForgetsTheVerdictOfWaitingRuns,
     IgnoresEditedLinks,

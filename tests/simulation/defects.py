@@ -23,6 +23,7 @@ from horae.lifecycle import (
     occurrence,
     occurrence_end,
     overlap,
+    plan,
     recover,
     settle,
     start_deadline,
@@ -33,6 +34,7 @@ from horae.lifecycle.missed import BacklogAccount
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry, EntryState
 from horae.model.events.event import Event, EventKind
+from horae.model.inputs import effective_payload, placeholders
 from horae.model.lanes.lane import LaneUse
 from horae.model.reason import Reason
 from horae.model.run import LIVE_STATES, Run, RunState
@@ -103,6 +105,50 @@ def _no_start_deadline_in_lanes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(start_deadline, "_WAITING_STATES", frozenset({EntryState.HELD}))
     for module in (start_deadline, fire):
         patch.setattr(module, "is_too_late", too_late)
+
+
+def _placeholders_of_the_first_attempt(patch: pytest.MonkeyPatch) -> None:
+    values = placeholders._values
+
+    def first_values(task: Task, run: Run, key: str, previous: str | None) -> dict[str, str]:
+        return values(task, run._replace(attempt=1), key, previous)
+
+    patch.setattr(placeholders, "_values", first_values)
+
+
+def _placeholders_without_the_stretch(patch: pytest.MonkeyPatch) -> None:
+    values = placeholders._values
+
+    def values_of_one(task: Task, run: Run, key: str, previous: str | None) -> dict[str, str]:
+        return values(task, run._replace(span=None), key, previous)
+
+    patch.setattr(placeholders, "_values", values_of_one)
+
+
+def _placeholders_not_filled(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(effective_payload, "fill_placeholders", lambda task, *_: task)
+
+
+def _missed_elsewhere_is_dropped(patch: pytest.MonkeyPatch) -> None:
+    first_unaccounted = plan._first_unaccounted
+    patch.setattr(plan, "_first_unaccounted", lambda task, status, _, now: first_unaccounted(task, status, None, now))
+
+
+def _past_with(patch: pytest.MonkeyPatch, **forgotten: Any) -> None:
+    check_past = plan._check_past
+    patch.setattr(plan, "_check_past", lambda past, now: check_past(past, now)._replace(**forgotten))
+
+
+def _counted_elsewhere_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    _past_with(patch, counted=0)
+
+
+def _old_grid_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    _past_with(patch, created=None)
+
+
+def _last_end_elsewhere_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    _past_with(patch, last_end=None)
 
 
 class _EachScheduleCounts(UnionRule):
@@ -387,6 +433,17 @@ DEFECTS: Final = (
     Defect("one run handed out twice", frozenset({"1", "6"}), _started_twice),
     Defect("an input is lost with its run", frozenset({"input"}), _input_is_lost, seed=1),
     Defect("an input is lost at a retry", frozenset({"input"}), _input_is_lost_at_a_retry, seed=1),
+    Defect(
+        "placeholders have the values of the first attempt",
+        frozenset({"placeholder"}),
+        _placeholders_of_the_first_attempt,
+    ),
+    Defect("placeholders do not know the stretch", frozenset({"placeholder"}), _placeholders_without_the_stretch),
+    Defect("placeholders are not filled", frozenset({"placeholder"}), _placeholders_not_filled),
+    Defect("what was missed elsewhere is dropped", frozenset({"3"}), _missed_elsewhere_is_dropped),
+    Defect("what was counted elsewhere is forgotten", frozenset({"repeat"}), _counted_elsewhere_is_forgotten),
+    Defect("the grid of a task that began elsewhere is forgotten", frozenset({"3"}), _old_grid_is_forgotten),
+    Defect("the last end elsewhere is forgotten", frozenset({"3"}), _last_end_elsewhere_is_forgotten),
     Defect("no start deadline in a lane", frozenset({"start"}), _no_start_deadline_in_lanes),
     Defect("equal instants of two schedules run twice", frozenset({"3"}), _equal_instants_run_twice),
     Defect("a new key for each attempt", frozenset({"key"}), _new_key_for_each_attempt),

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from horae.lifecycle.plan import Draft
 from horae.model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, RetryPolicy
-from horae.model.task import Target
+from horae.model.task import Target, TaskPast
 from horae.schedule import AnyOf, Calendar, Cron, Every, Hours, Now, Once, Schedule
 from horae.schedule.any_of import UNION_MODIFIERS
 from tests.simulation.target_behaviours import Behaviour, choose_behaviour
@@ -24,6 +24,8 @@ SECOND: Final = timedelta(seconds=1)
 WORKHORSES: Final = 3
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
+_TEMPLATE: Final = "".join(f" {{horae.{name}}}" for name in ("planned", "first", "last", "count", "attempt", "key"))
+"""Placeholders behind the behaviour in the payloads of three tasks of ten, one of which has missed a stretch elsewhere."""
 
 
 class Traits(NamedTuple):
@@ -73,10 +75,13 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
         start_within=(None, None, None, 3 * MINUTE, None, 20 * MINUTE)[number % 6],
     )
     schedule = _in_list(schedule, number)
+    past = None if workhorse else _past_of(schedule, number, now)
     temper = Behaviour.STEADY if workhorse else choose_behaviour(dice)
     lane = dice.choice((None, "narrow", "wide"))
     owner = dice.choice(OWNERS)
-    draft = Draft(owner, f"task {number}", schedule, Target("simulated", "{}"), f'"{temper}"', policies, lane=lane)
+    payload = f'"{temper}{_TEMPLATE if number % 10 in (2, 7, 9) else ""}"'
+    target = Target("simulated", "{}")
+    draft = Draft(owner, f"task {number}", schedule, target, payload, policies, lane=lane, past=past)
     traits = Traits(
         kind,
         modifier,
@@ -90,6 +95,14 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
         owner,
     )
     return draft, traits
+
+
+def _past_of(schedule: Schedule, number: int, now: datetime) -> TaskPast | None:
+    """Return the past of every fifth task, which began elsewhere, without throwing dice: half of them missed three hours."""
+    if number % 5 != 4:
+        return None
+    counted = 0 if schedule.repeat is None else 2
+    return TaskPast(now - 7 * HOUR, counted, now - 4 * HOUR, now - 3 * HOUR if number % 2 else None)
 
 
 def _in_list(schedule: Schedule, number: int) -> Schedule:

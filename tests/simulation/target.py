@@ -13,7 +13,7 @@ from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.ports.full_store import FullStore
 from horae.ports.target import Invocation
 from tests.simulation.history import History, TargetCall
-from tests.simulation.target_behaviours import Behaviour
+from tests.simulation.target_behaviours import Behaviour, behaviour_of
 
 _MISBEHAVES: Final = {
     Behaviour.FLAKY: 0.5,
@@ -68,7 +68,7 @@ class SimulatedTarget:
         place = self._history.begin(self._deed(invocation))
         for_good = False
         try:
-            outcome = await self._act(invocation, Behaviour(invocation.task.payload.strip(' "')))
+            outcome = await self._act(invocation, behaviour_of(invocation.task.payload))
             for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_isolated)
             return outcome
         finally:

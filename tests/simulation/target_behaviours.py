@@ -38,3 +38,8 @@ _WEIGHTS: Final = {
 
 def choose_behaviour(dice: Random) -> Behaviour:
     return dice.choices(tuple(_WEIGHTS), tuple(_WEIGHTS.values()))[0]
+
+
+def behaviour_of(payload: str) -> Behaviour:
+    """Return the behaviour that a payload begins with; filled placeholders may follow it."""
+    return Behaviour(payload.strip(' "').split()[0])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import command, contenders
+from bench import command, contenders, link, rate_lane
 from bench.against_peers import EXPRESSIONS
 from bench.api.family import api
 from bench.command import BENCHMARKS
@@ -22,6 +22,7 @@ from bench.counts import Counts
 from bench.instants import instants_near_changes, random_instants
 from bench.lists import family as lists_family
 from bench.measure import Contender, Timing
+from bench.messages import __main__ as messages
 from bench.postgres.family import postgres
 from bench.redis.family import redis
 from bench.results import Bar, Row, Section, timed, times_faster
@@ -57,6 +58,22 @@ def test_console_pages_are_measured_on_a_small_store() -> None:
     measured = {row.what.partition(":")[0] for row in pages.rows}
     assert {"`/`, admin", "`/`, member", "`/runs?group=error`, member"} <= measured
     assert all(row.met for row in pages.rows if row.unit == "bytes")
+
+
+@pytest.mark.parametrize(
+    ("measure", "arguments", "shown"),
+    [
+        (link.main, ["--chains", "5"], "start of a link after the end of its predecessor: median"),
+        (rate_lane.main, ["--waiting", "200", "--seconds", "1"], "at most 100 within any period"),
+        (messages.main, ["sqlite", "1000"], "append: median"),
+    ],
+    ids=["link", "rate_lane", "messages"],
+)
+def test_costs_of_chains_lanes_and_messages_are_measured_with_small_counts(
+    measure: Callable[[list[str]], None], arguments: list[str], shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure(arguments)
+    assert shown in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from ..web.middleware import Application, RequestMiddleware
 from ..web.rate_limit import RateLimits
 from ..web.request_context import AppContext, ExternalSignIn, WebSettings
 from ..web.routing import ApiRoute, IndexedRouter
+from ..web.trusted_proxies import TrustedProxyMiddleware
 from ..web.websocket import WebSocketMiddleware
 from .compat import health as scheduler_health
 from .compat import plan_notifications, schedule_actions, scheduled_tasks
@@ -50,6 +51,7 @@ from .resources import (
 )
 from .resources.accounts import agent_safety, agents, audit, calendar_tokens, owners, secrets, sessions, tokens
 from .resources.chats import chats, deliveries, groups, streams
+from .resources.credential_lookup import LOOKUP_ROUTE
 
 ROUTES: Final[tuple[ApiRoute, ...]] = (
     # Hot routes first; otherwise fixed path segments before path parameters in the same place.
@@ -143,10 +145,15 @@ def make_app(
     cors = (
         [Middleware(CORSMiddleware, allow_origins=list(web_settings.origins), **_CORS)] if web_settings.origins else []
     )
+    router = IndexedRouter(ROUTES)
+    trusted = web_settings.trusted_proxies
+    if trusted:
+        router.routes.append(LOOKUP_ROUTE)
     return Application(
-        IndexedRouter(ROUTES),
+        router,
         AppContext(service, clock, web_settings, RateLimits(clock), streams, observability, external_sign_in),
         [
+            *([Middleware(TrustedProxyMiddleware, trusted)] if trusted else []),
             Middleware(WebSocketMiddleware),
             Middleware(RequestMiddleware),
             *cors,

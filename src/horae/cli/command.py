@@ -185,6 +185,7 @@ def make_printer(ctx: click.Context, common: dict[str, Any], given: dict[str, An
         store=root.get("store") if common["store"] is None else common["store"],
         server=root.get("server") if common["server"] is None else common["server"],
         owner=given.get("owner"),
+        named_owner=given.get("owner") or given.get("owner_name"),
         family=next(iter(ctx.command_path.split()[1:]), ""),
         json=common["as_json"] or bool(fields) or wants_json([], settings),
         plain=common["plain"],

@@ -37,6 +37,13 @@ PANELS: Final[tuple[tuple[Message, Panel], ...]] = (
                 "commands.operate.up:worker",
                 Message("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行,直到 SIGTERM。"),
             ),
+            "route": CommandEntry(
+                "commands.operate.route:route",
+                Message(
+                    "Forward requests to the deployment of each owner, until Ctrl-C.",
+                    "将请求转发到各所有者所在的部署,按 Ctrl-C 结束。",
+                ),
+            ),
             "mcp": CommandEntry(
                 "commands.operate.mcp:mcp",
                 Message(

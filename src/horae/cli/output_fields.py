@@ -67,7 +67,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "sent": "stream numbers",
     "stream": "name owner first last stored bytes keep keep_for_seconds oldest created",
     "stream-state": "name owner first last stored bytes keep keep_for_seconds oldest created cursors gaps",
-    "move": "from to owner dry_run resumed moved_before given_up parts key_file key_file_wanted",
+    "move": "from to owner dry_run resumed moved_before given_up map_line parts key_file key_file_wanted",
     "nodes": (
         "id home version host joined renewed load capacity clock_offset_ms draining labels renewed_ago_ms state "
         "clock_step functions"
@@ -103,6 +103,7 @@ _FIELDS_BY_SCHEMA: Final[dict[str, str]] = {
     "token": "id owner name scopes agent created expires revoked version",
     "token-made": "id owner name scopes agent created expires revoked version text file",
     "unregistered-chat": "chat name last_activity direct folder command",
+    "route": "type url deployments owners",
     "up": (
         "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
         "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
@@ -245,6 +246,7 @@ _SCHEMA_BY_COMMAND: Final[dict[str, str]] = {
     "token make": "token-made",
     "token revoke": "token",
     "undo": "bulk",
+    "route": "route",
     "up": "up",
     "version": "version",
     "view add": "view",

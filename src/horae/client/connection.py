@@ -17,6 +17,7 @@ from ..clock import Clock
 from ..errors import HoraeError
 from ..model.refusals import refuse as refuse_part
 from ..version import __version__
+from ..wire.accounts import DEPLOYMENT_HEADER
 from .problems import error_from
 from .refusals import refuse
 
@@ -64,6 +65,8 @@ class Connection:
         self._token = token
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
+        self.deployment = ""
+        """Deployment that answered, where the server is a router that said so."""
 
     async def get(self, path: str, query: QueryParameters = ()) -> Any:
         return (await self.request("GET", path, query)).json
@@ -142,6 +145,7 @@ class Connection:
             allow_redirects=False,
         ) as response:
             raw = await response.read()
+            self.deployment = response.headers.get(DEPLOYMENT_HEADER, "")
             return response.status, response.headers, self._read(response.status, raw)
 
     @asynccontextmanager

@@ -16,6 +16,7 @@ from ..choices import Language
 from ..model.agents.group import GROUP_OWNER_PREFIX
 from ..model.events.event import EventKind
 from ..version import __version__
+from ..wire.accounts import DEPLOYMENTS_PATH
 from . import formats
 from .messages import TEXTS
 from .notice import drop_notice, read_notice
@@ -134,6 +135,7 @@ def _globals(viewer: Viewer) -> dict[str, Any]:
         "url": viewer.url,
         "version": __version__,
         "event_kinds": EVENT_KINDS,
+        "deployments_path": DEPLOYMENTS_PATH,
         "key_help": KEY_HELP,
         "script_texts": script_texts(language),
         "duration": partial(formats.format_duration, language=language),

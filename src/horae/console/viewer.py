@@ -15,6 +15,7 @@ from ..model.accounts.principal import Principal, Scope
 from ..schedule.zones import find_zone
 from ..web.language import request_language
 from ..web.request_context import app_context
+from ..web.trusted_proxies import routed_deployment
 from .application import has_simple_view_only
 
 Theme: TypeAlias = Literal["auto", "light", "dark"]
@@ -42,6 +43,8 @@ class Viewer(NamedTuple):
     """The console has only the simple view."""
     has_keys: bool = True
     """Whether single-key shortcuts are on; people who speak to their computer switch them off."""
+    deployment: str = ""
+    """Name of this deployment at the router in front, if there is one."""
 
     @property
     def tz(self) -> ZoneInfo:
@@ -84,6 +87,7 @@ def make_viewer(request: Request, principal: Principal, zone: str, csrf: str) ->
         app_context(request).clock.now(),
         has_simple_view_only(request),
         request.cookies.get(KEYS_COOKIE) != "off",
+        routed_deployment(request),
     )
 
 

@@ -19,6 +19,7 @@ from ..lifecycle.control.pause import can_start_again
 from ..message import Message
 from ..model.accounts.account import is_blocked
 from ..model.accounts.principal import LOCAL, LOCAL_OWNER
+from ..model.accounts.system_owner import EVERY_OWNER
 from ..model.agents.delivery import DeliveryState
 from ..model.change import Facts
 from ..model.events.webhook import NO_KEY, Webhook
@@ -295,7 +296,7 @@ async def _check_functions(service: Service) -> list[Check]:
 async def _check_listeners(service: Service, clock: Clock) -> list[Check]:
     """Warn about event tasks, of the first page of active ones, that no listener would receive now."""
     events = await service.store.tasks(
-        TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE
+        TaskFilter(EVERY_OWNER, frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE
     )
     unreceived = []
     for number, each in enumerate(events.items):
@@ -374,11 +375,11 @@ async def _check_tasks(service: Service, overview: Overview) -> list[Check]:
     found: list[Check] = []
     failed = overview.tasks[TaskState.FAILED]
     if failed:
-        page = await service.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
+        page = await service.store.tasks(TaskFilter(EVERY_OWNER, frozenset({TaskState.FAILED})), limit=_NAMED)
         names = _few([each.task.name for each in page.items], failed)
         fix = _fix_of_failed(page.items, overview.at)
         found.append(make_check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
-    orphaned = TaskFilter(pause_cause=PauseCause.ORPHANED)
+    orphaned = TaskFilter(EVERY_OWNER, pause_cause=PauseCause.ORPHANED)
     first_orphaned = (await service.store.tasks(orphaned, limit=_NAMED)).items
     if first_orphaned:
         number = await service.store.count_tasks(orphaned, MAX_COUNTED)

@@ -67,8 +67,9 @@ def append_messages(
         numbers.append(number)
     if not added:
         return Append(stream, tuple(numbers))
-    if quota.messages is not None and stream.stored + len(added) > quota.messages:
-        raise refuse("stream_full", owner=stream.owner, stream=stream.name, most=quota.messages)
+    stored = stream.stored + len(added)
+    if quota.messages is not None and stored > quota.messages:
+        raise refuse("stream_full", owner=stream.owner, stream=stream.name, most=quota.messages, more=stored)
     after = stream._replace(
         last=stream.last + len(added),
         bytes=stream.bytes + sum(each.message.size for each in added),
@@ -94,9 +95,9 @@ def needs_usage(before: Stream, after: Stream, quota: StreamQuota) -> bool:
 def check_usage(owner: str, usage: StreamUsage, quota: StreamQuota) -> None:
     """Refuse an append after which the owner would have more streams or bytes than its quota; `usage` is that after it."""
     if quota.streams is not None and usage.streams > quota.streams:
-        raise refuse("too_many_message_streams", owner=owner, most=quota.streams)
+        raise refuse("too_many_message_streams", owner=owner, most=quota.streams, more=usage.streams)
     if quota.bytes is not None and usage.bytes > quota.bytes:
-        raise refuse("messages_full", owner=owner, most=quota.bytes)
+        raise refuse("messages_full", owner=owner, most=quota.bytes, more=usage.bytes)
 
 
 def appended_event(append: Append, task_id: str = "", run_id: str | None = None) -> Event | None:
@@ -139,7 +140,8 @@ def register_reader(
             return cursor
     most = MAX_READERS if quota.readers is None else min(quota.readers, MAX_READERS)
     if len(state.cursors) >= most:
-        raise refuse("too_many_readers", owner=state.stream.owner, stream=state.stream.name, most=most)
+        more = min(most + 1, MAX_READERS)
+        raise refuse("too_many_readers", owner=state.stream.owner, stream=state.stream.name, most=most, more=more)
     number = state.stream.last if after is None else max(0, min(after, state.stream.last))
     return Cursor(reader, number, now)
 

@@ -252,6 +252,12 @@ HINTS: Final[dict[str, Hint]] = {
             "这些重试由其函数声明。如需允许,请所有者运行:{command}",
         ),
     ),
+    "task_lanes_over_quota": Hint(
+        Message(
+            "Leave some of the lanes out. To allow more, ask the owner to run: {command}",
+            "请去掉一些通道。如需更多,请所有者运行:{command}",
+        ),
+    ),
     "too_many_tasks": Hint(
         Message(
             "Choose one with list_tasks and end it with cancel_task first (paused tasks of an agent count too). To allow more, ask the owner to run: {command}",

@@ -64,7 +64,7 @@ FIRES_CHANGED: Final = Message(
     " The times ahead have changed; nothing runs for past times.", "后续触发时间已变更,不会补跑过去的时间。"
 )
 PAUSED: Final = Message(
-    "Paused '{name}' ({id}){until}{reason}. resume_task lets it go on.",
+    "Paused '{name}' ({id}){until}{reason}. resume_task resumes it.",
     "已暂停“{name}”({id}){until}{reason}。可用 resume_task 恢复。",
 )
 STILL_WAITS: Final = Message(

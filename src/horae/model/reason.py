@@ -38,7 +38,7 @@ class Reason(StrEnum):
     GATE_CHECKED = "gate_checked"
     SKIPPED_BY_TARGET = "skipped_by_target"
     AWAITING_APPROVAL = "awaiting_approval"
-    BUDGET_EXHAUSTED = "budget_exhausted"
+    OVER_BUDGET = "over_budget"
     AGENT_STOPPED = "agent_stopped"
     PREDECESSOR_SKIPPED = "predecessor_skipped"
     NO_WORKER = "no_worker"
@@ -54,7 +54,7 @@ UNPLANNED_SKIPS: Final = frozenset(
         Reason.AGENT_QUOTA,
         Reason.TARGET_UNKNOWN,
         Reason.TARGET_NOT_ALLOWED,
-        Reason.BUDGET_EXHAUSTED,
+        Reason.OVER_BUDGET,
     }
 )
 """Reasons of skips that no person and no rule about this occurrence has decided: the owner expected it to run."""
@@ -139,7 +139,7 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "The task waits for the approval of its owner or an admin.",
         "任务正在等待其所有者或管理员批准。",
     ),
-    Reason.BUDGET_EXHAUSTED: (
+    Reason.OVER_BUDGET: (
         "The budget of its group or task for that day had no room for it.",
         "其群组或任务当天的预算已不足。",
     ),
@@ -191,7 +191,7 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.GATE_CHECKED: "门控检查",
     Reason.SKIPPED_BY_TARGET: "目标自行跳过",
     Reason.AWAITING_APPROVAL: "等待批准",
-    Reason.BUDGET_EXHAUSTED: "预算用尽",
+    Reason.OVER_BUDGET: "预算用尽",
     Reason.AGENT_STOPPED: "智能体已停止",
     Reason.PREDECESSOR_SKIPPED: "前置任务未满足",
     Reason.NO_WORKER: "没有工作进程",

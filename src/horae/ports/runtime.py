@@ -69,6 +69,8 @@ ExitCause: TypeAlias = Literal["exited", "stopped", "memory_limit", "output_limi
 class Exit(NamedTuple):
     """How a process ended. `code` is its exit code, or 128 and the number of the signal that ended it.
 
+    `is_process_limited`: it was refused a further process at its limit, as far as the runtime sees that.
+
     `exited`: by itself. `stopped`: by `stop`. `memory_limit`, `output_limit`: beyond a limit (a runtime that cannot see
     the first reports `exited` with the code 137). `not_started`: the sandbox could not be made; stderr says why.
     `lost`: its supervisor was killed.
@@ -76,6 +78,7 @@ class Exit(NamedTuple):
 
     code: int | None
     cause: ExitCause
+    is_process_limited: bool = False
 
 
 class RuntimeProcess(Protocol):

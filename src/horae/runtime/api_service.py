@@ -83,6 +83,7 @@ async def open_api(
     """
     from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
     from ..web.request_context import WebSettings  # noqa: PLC0415
+    from ..web.trusted_proxies import read_trusted_proxies  # noqa: PLC0415
     from .deployment_examiner import watch_writes  # noqa: PLC0415 - loaded now: the first report delays no request
 
     web_settings = WebSettings(
@@ -92,6 +93,7 @@ async def open_api(
         body_seconds=_body_seconds(settings),
         max_streams=_max_streams(settings),
         origins=tuple(settings.value("origins")),
+        trusted_proxies=read_trusted_proxies(settings.value("trusted_proxies")),
         orchestrator=settings.value("orchestrator_url"),
     )
     observability = observability or make_observability(Observer("api", clock), settings)

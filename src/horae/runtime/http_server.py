@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..model.refusals import refuse
 
 if TYPE_CHECKING:
-    from ..web.middleware import Application
+    from starlette.types import Receive, Scope, Send
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 4672
@@ -101,9 +101,17 @@ def _remove_stale_socket(path: Path) -> None:
     raise refuse("socket_unusable", path=path, problem="another process listens on it")
 
 
+class ServedApplication(Protocol):
+    """An ASGI application that can end its event streams, which would never end by themselves."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    async def close_streams(self) -> None: ...
+
+
 @asynccontextmanager
 async def serve_app(
-    app: Application, listener: socket.socket, local: socket.socket | None = None
+    app: ServedApplication, listener: socket.socket, local: socket.socket | None = None
 ) -> AsyncIterator[str]:
     """Serve the app while the block runs and yield its address; on exit, open requests may end first.
 
@@ -126,8 +134,7 @@ async def serve_app(
         server.should_exit = True
         main_loop.cancel()
         await asyncio.wait([main_loop])
-        # Open event streams would never end by themselves.
-        await app.context.tail.close()
+        await app.close_streams()
         await server.shutdown(sockets=sockets)
 
 

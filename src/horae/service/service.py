@@ -28,6 +28,7 @@ from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
 from .accounts.audit import Audit
 from .accounts.calendar_tokens import CalendarTokens
+from .accounts.credential_lookup import CredentialLookup
 from .accounts.fenced_store import make_fenced_store
 from .accounts.key_budget import KeyBudget
 from .accounts.owner_moves import OwnerMoves
@@ -250,6 +251,10 @@ class Service:
         agents = Agents(self.store, self.accounts, self.audit, self._on_write)
         agents.on_quotas = self._apply_quotas
         return agents
+
+    @cached_property
+    def credential_lookup(self) -> CredentialLookup:
+        return CredentialLookup(self.store, self._clock, self.accounts, self.owner_moves)
 
     @cached_property
     def tokens(self) -> Tokens:

@@ -116,6 +116,10 @@ class Application(Starlette):
         self.console_path: str | None = None
         """Where the console is mounted; None: its library is not installed."""
 
+    async def close_streams(self) -> None:
+        """End the event streams, which would never end by themselves."""
+        await self.context.tail.close()
+
     def build_middleware_stack(self) -> ASGIApp:
         stack: ASGIApp = self.router
         for layer in reversed(self.user_middleware):

@@ -35,6 +35,8 @@ _TITLES: Final[dict[int, dict[Language, str]]] = {
     415: {"en": "not JSON", "zh": "不是 JSON"},
     426: {"en": "upgrade required", "zh": "需要升级协议"},
     500: {"en": "internal error", "zh": "内部错误"},
+    502: {"en": "bad gateway", "zh": "网关错误"},
+    504: {"en": "gateway timeout", "zh": "网关超时"},
 }
 """Titles of statuses that differ from the status of their error class."""
 

@@ -213,6 +213,9 @@ STATUSES: Final[dict[str, int]] = {
     "websocket_required": 426,
     "bad_idempotency_key": 400,
     "internal_error": 500,
+    "bad_target": 400,
+    "deployment_answer_lost": 502,
+    "deployment_timeout": 504,
 }
 """HTTP statuses of codes that differ from the status of their error class."""
 

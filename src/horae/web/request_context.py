@@ -13,6 +13,7 @@ from ..outgoing.identity_provider import IdentityProvider
 from ..service.accounts.identity import ClaimRules
 from ..service.service import Service
 from .rate_limit import RateLimits
+from .trusted_proxies import NO_PROXIES, TrustedProxies
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class WebSettings:
     """
     makes_links: bool = True
     """Whether `horae open` can make sign-in links of this console; it does not know one in another application."""
+    trusted_proxies: TrustedProxies = NO_PROXIES
+    """Proxies and routers whose forwarded client addresses are believed, and which may look up credentials."""
     orchestrator: str | None = None
     """URL that tasks of `/scheduled-tasks` call; without one, they cannot be created."""
 

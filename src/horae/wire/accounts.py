@@ -15,6 +15,11 @@ from ..service.accounts.views import View
 from .instants import parse_instant, parse_optional_instant, utc
 
 CONSOLE_PATH: Final = "/console"
+DEPLOYMENT_HEADER: Final = "Horae-Deployment"
+"""Header of a router: in a request the deployment to which it is forwarded, in an answer to a request with a valid credential
+the one that answered."""
+DEPLOYMENTS_PATH: Final = "/deployments"
+"""Page of a router where a browser switches between deployments."""
 """Where a server mounts the console."""
 _DURATION_QUOTAS: Final = frozenset({"shortest_interval", "longest_life"})
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from ..errors import Refusal
 from ..model.messages import Cursor, Gap, Message, MessagePage, NewMessage, Stream, StreamState
 from ..model.refusals import refuse
 from ..service.messages.streams import MessageDraft
@@ -95,7 +96,16 @@ def read_drafts(body: Mapping[str, Any]) -> list[MessageDraft]:
     messages = body.get("messages")
     if not isinstance(messages, list):
         raise refuse("bad_policy", name="messages", value=messages, wanted="list")
-    return [MessageDraft(**check_fields("messages", each, MessageDraft._fields)) for each in messages]
+    return [_read_draft(each, place) for place, each in enumerate(messages)]
+
+
+def _read_draft(value: object, place: int) -> MessageDraft:
+    try:
+        return MessageDraft(**check_fields("messages", value, MessageDraft._fields))
+    except Refusal as refusal:
+        if refusal.code == "unknown_field":
+            refusal.facts["place"] = place
+        raise
 
 
 def message_page_json(page: MessagePage) -> dict[str, Any]:

@@ -63,6 +63,9 @@ _POINTER_BY_CODE: Final = {
     "chain_too_deep": "/after",
     "chain_over_quota": "/after",
     "too_many_task_lanes": "/policies/lanes",
+    "task_lanes_over_quota": "/policies/lanes",
+    "gate_state_parallel": "/policies/gate/state",
+    "no_gate": "/gate_only",
     "too_many_successors": "/after",
     "join_of_several_roots": "/after",
     "past_not_allowed": "/past",
@@ -110,6 +113,8 @@ _POINTER_BY_CODE: Final = {
     "event_topic_reserved": "/target/topic",
     "event_say": "/target/say",
     "empty_message": "/text",
+    "no_messages": "/messages",
+    "bad_keep_for": "/keep_for",
     "unstorable_message": "/text",
     "message_too_large": "/text",
     "bad_references": "/references",
@@ -126,7 +131,7 @@ def pointer_to(refusal: Refusal) -> str | None:
     gate = refusal.facts.get("gate")
     if gate is not None and pointer is not None and pointer.startswith("/target"):
         # The kind of the check is the name of its field, and the field says all there is in the short form.
-        pointer = f"/policies/gate/{gate}"
+        pointer = f"/policies/gate/{gate}".rstrip("/")
     mode = refusal.facts.get("input")
     if mode is not None and pointer == "/payload":
         pointer = f"/input/{mode}"

@@ -38,6 +38,7 @@ from tests.agents.turns.agent_host import SCRIPTED_INSIDE, SETTINGS
 OPERATIONS: Final[Mapping[str, tuple[type, str]]] = {
     "route": (Router, "look"),
     "ask": (TurnTasks, "ask"),
+    "claim": (SQLiteStore, "claim_due"),
     "start": (BubblewrapRuntime, "start"),
     "serve": (RequestWatcher, "look"),
     "execute": (RequestExecutor, "execute"),

@@ -37,7 +37,7 @@ async def test_tasks_lists_the_tasks_of_the_group_only() -> None:
         answer = await ask(host, "@Andy /tasks")
 
         assert answer == (
-            "Tasks (1), times in Asia/Shanghai:\n1. weather: every day at 09:00, UTC; next 2026-03-02 09:00"
+            "Tasks (1), times in Asia/Shanghai:\n1. weather: every day at 09:00, UTC; next 2026-03-02 09:00 (UTC)"
         )
         assert await host.texts(family) == ["@Andy /tasks", f"< {answer}"]
 
@@ -49,7 +49,9 @@ async def test_main_sees_and_changes_the_tasks_of_all_groups() -> None:
         await host.add_task(family, "weather")
 
         assert "2. [family] weather: every day at 09:00" in await ask(host, "/tasks", "9")
-        assert await ask(host, "/pause weather", "9") == "Paused 'weather'. /undo takes it back."
+        assert (
+            await ask(host, "/pause weather", "9") == "Paused 'weather' (every day at 09:00, UTC). /undo takes it back."
+        )
         assert await state_of(host, "weather", family) is TaskState.PAUSED
 
 
@@ -69,16 +71,22 @@ async def test_pause_resume_and_their_undo(store_url: str) -> None:
         group = await host.add_group()
         await host.add_task(group, "weather")
 
-        assert await ask(host, "@Andy /pause weather") == "Paused 'weather'. /undo takes it back."
+        assert (
+            await ask(host, "@Andy /pause weather")
+            == "Paused 'weather' (every day at 09:00, UTC). /undo takes it back."
+        )
         assert await ask(host, "@Andy /pause weather") == "'weather' is paused already."
-        assert await ask(host, "@Andy /undo") == "Undone: 'weather' goes on, next 2026-03-02 09:00."
+        assert (
+            await ask(host, "@Andy /undo")
+            == "Undone: 'weather' goes on: every day at 09:00, UTC; next 2026-03-02 09:00 (UTC)."
+        )
         assert await state_of(host, "weather", group) is TaskState.ACTIVE
         assert await ask(host, "@Andy /undo") == "There is nothing to undo."
         await ask(host, "@Andy /pause weather")
         assert await ask(host, "@Andy /resume weather") == (
-            "Resumed 'weather': next 2026-03-02 09:00. /undo takes it back."
+            "Resumed 'weather': every day at 09:00, UTC; next 2026-03-02 09:00 (UTC). /undo takes it back."
         )
-        assert await ask(host, "@Andy /undo") == "Undone: 'weather' is paused again."
+        assert await ask(host, "@Andy /undo") == "Undone: 'weather' is paused again (every day at 09:00, UTC)."
         assert await state_of(host, "weather", group) is TaskState.PAUSED
 
 
@@ -87,9 +95,15 @@ async def test_undo_of_a_cancel_brings_the_same_task_back(store_url: str) -> Non
         group = await host.add_group()
         task = await host.add_task(group, "weather", agent="family", via="agent")
 
-        assert await ask(host, "@Andy /cancel weather") == "Cancelled 'weather'. /undo brings it back."
+        assert (
+            await ask(host, "@Andy /cancel weather")
+            == "Cancelled 'weather' (every day at 09:00, UTC). /undo brings it back."
+        )
         assert await state_of(host, "weather", group) is TaskState.CANCELLED
-        assert await ask(host, "@Andy /undo") == "Undone: 'weather' is there again, next 2026-03-02 09:00."
+        assert (
+            await ask(host, "@Andy /undo")
+            == "Undone: 'weather' is there again: every day at 09:00, UTC; next 2026-03-02 09:00 (UTC)."
+        )
         page = await host.store.tasks(TaskFilter(group.owner, name="weather"), limit=10)
         assert [(each.task, each.status.state) for each in page.items] == [(task, TaskState.ACTIVE)]
         assert [entry.due.hour for entry in page.items[0].entries] == [9]
@@ -103,7 +117,7 @@ async def test_undo_of_the_cancel_of_a_paused_task_pauses_it() -> None:
         await ask(host, "@Andy /pause weather")
         await ask(host, "@Andy /cancel weather")
 
-        assert await ask(host, "@Andy /undo") == "Undone: 'weather' is there again, paused."
+        assert await ask(host, "@Andy /undo") == "Undone: 'weather' is there again: every day at 09:00, UTC; paused."
         assert await state_of(host, "weather", group) is TaskState.PAUSED
 
 
@@ -114,7 +128,10 @@ async def test_occurrences_of_the_time_without_the_task_do_not_fire_after_the_un
         await ask(host, "@Andy /cancel weather")
         host.clock.advance(2 * 86_400)
 
-        assert await ask(host, "@Andy /undo") == "Undone: 'weather' is there again, next 2026-03-04 09:00."
+        assert (
+            await ask(host, "@Andy /undo")
+            == "Undone: 'weather' is there again: every day at 09:00, UTC; next 2026-03-04 09:00 (UTC)."
+        )
         runs = (await host.store.runs(RunFilter(group.owner, task.id), limit=10)).items
         assert [(run.state, run.reason, run.span and run.span.count) for run in runs] == [("skipped", "cancelled", 2)]
 
@@ -124,9 +141,13 @@ async def test_receipt_of_a_final_cancel_says_so_and_undo_takes_back_nothing_els
         group = await host.add_group()
         weather = await host.add_task(group, "weather")
         await host.add_task(group, "report", when=After((Link(weather.id),)))
+        assert "report: after weather; " in await ask(host, "@Andy /tasks")
         await ask(host, "@Andy /pause weather")
 
-        assert await ask(host, "@Andy /cancel report") == "Cancelled 'report' for good; this cannot be undone."
+        assert (
+            await ask(host, "@Andy /cancel report")
+            == "Cancelled 'report' (after weather) for good; this cannot be undone."
+        )
         assert await ask(host, "@Andy /undo") == ("The last change cannot be undone: 'report' was cancelled for good.")
         assert await state_of(host, "weather", group) is TaskState.PAUSED
 
@@ -163,14 +184,35 @@ async def test_why_and_help() -> None:
         assert "if it begins with @Andy" in await ask(host, "@Andy /help")
 
 
-async def test_a_command_without_a_name_asks_for_one() -> None:
+async def test_a_command_that_names_no_task_offers_numbers() -> None:
     async with open_host() as host:
-        group = await host.add_group()
+        group = await host.add_group(zone="UTC")
+        assert await ask(host, "@Andy /pause") == "There are no tasks."
         for name in ("weather", "news"):
             await host.add_task(group, name)
 
-        assert await ask(host, "@Andy /pause") == "Name a task, such as: /pause morning report"
-        assert await ask(host, "@Andy /取消") == "请指明任务，例如：/取消 早报"
+        head, *rows = (await ask(host, "@Andy /pause")).splitlines()
+        assert head == "Which task? Answer with its number, such as: /pause 1"
+        names = [row.partition(". ")[2].partition(":")[0] for row in rows]
+        assert sorted(names) == ["news", "weather"]
+        assert (await ask(host, "@Andy /取消")).startswith("哪个任务？请用编号回答，例如：/取消 1\n1. ")
+        assert (await ask(host, "@Andy /pause 2")).startswith(f"Paused '{names[1]}' (")
+
+
+async def test_an_ambiguous_name_offers_numbers_that_work_after_a_crash() -> None:
+    async with open_host() as host:
+        group = await host.add_group(zone="UTC")
+        for name in ("weather report", "news", "weather warning"):
+            await host.add_task(group, name)
+
+        head, *rows = (await ask(host, "@Andy /cancel weather")).splitlines()
+        assert head == "Which task? Answer with its number, such as: /cancel 1"
+        names = [row.partition(". ")[2].partition(":")[0] for row in rows]
+        assert sorted(names) == ["weather report", "weather warning"]
+        assert await ask(host, "@Andy /why weather") == "\n".join([head.replace("cancel", "why"), *rows])
+        host.restart()
+        assert (await ask(host, "@Andy /cancel 2")).startswith(f"Cancelled '{names[1]}' (")
+        assert await state_of(host, names[0], group) is TaskState.ACTIVE
 
 
 async def test_chinese_commands_have_chinese_answers() -> None:
@@ -179,7 +221,7 @@ async def test_chinese_commands_have_chinese_answers() -> None:
         await host.add_task(group, "天气")
 
         assert (await ask(host, "@Andy /任务")).startswith("1 个任务，时区 Europe/Berlin：\n1. 天气：")
-        assert await ask(host, "@Andy /暂停 天气") == "已暂停“天气”。/撤销 可以撤回。"
+        assert await ask(host, "@Andy /暂停 天气") == "已暂停“天气”（每天 09:00，UTC）。/撤销 可以撤回。"
         assert (await ask(host, "@Andy /撤销")).startswith("已撤销：“天气”继续运行")
 
 
@@ -289,14 +331,16 @@ async def test_numbers_of_the_last_list_name_its_tasks(store_url: str) -> None:
         names = [line.partition(". ")[2].partition(":")[0] for line in shown[1:]]
         assert sorted(names) == ["news", "report 1", "weather"]
         await host.add_task(group, "alarm")
-        assert await ask(host, "@Andy /pause 2") == f"Paused '{names[1]}'. /undo takes it back."
+        assert (
+            await ask(host, "@Andy /pause 2") == f"Paused '{names[1]}' (every day at 09:00, UTC). /undo takes it back."
+        )
         assert await ask(host, "@Andy /resume #2") == (
-            f"Resumed '{names[1]}': next 2026-03-02 09:00. /undo takes it back."
+            f"Resumed '{names[1]}': every day at 09:00, UTC; next 2026-03-02 09:00 (UTC). /undo takes it back."
         )
         assert (await ask(host, "@Andy /why 1.")).startswith(f"'{names[0]}', ")
-        assert (await ask(host, "@Andy /cancel 1")).startswith(f"Cancelled '{names[0]}'. ")
+        assert (await ask(host, "@Andy /cancel 1")).startswith(f"Cancelled '{names[0]}' (")
         host.restart()
-        assert await ask(host, "@Andy /取消 ３") == f"已取消“{names[2]}”。/撤销 可以恢复它。"
+        assert await ask(host, "@Andy /取消 ３") == f"已取消“{names[2]}”（每天 09:00，UTC）。/撤销 可以恢复它。"
         assert "'4'" in await ask(host, "@Andy /pause 4"), "the list had three"
 
 
@@ -307,7 +351,7 @@ async def test_a_task_with_a_number_as_its_name_goes_before_the_list() -> None:
         await host.add_task(group, "weather")
         await ask(host, "@Andy /tasks")
 
-        assert await ask(host, "@Andy /pause 2") == "Paused '2'. /undo takes it back."
+        assert await ask(host, "@Andy /pause 2") == "Paused '2' (every day at 09:00, UTC). /undo takes it back."
 
 
 async def test_numbers_of_other_groups_are_of_no_use_to_a_former_main_group() -> None:

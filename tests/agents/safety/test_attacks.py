@@ -5,34 +5,20 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
 import pytest
 
-from horae.agents.requests.request_host import RequestHost
+from horae.agents.target.turn_state import PROCESS_LIMIT
 from horae.model.accounts.principal import LOCAL
-from horae.model.agents.group import Group, GroupMount
-from horae.model.run import Run, RunState
+from horae.model.agents.group import GroupMount
+from horae.model.run import RunState
+from tests.agents.safety.attacker import ATTACKER, answers, attack, contained, in_both, log_of, serve
 from tests.agents.safety.process_list import processes
-from tests.agents.turns.agent_host import AgentHost, OpenAgents
+from tests.agents.turns.agent_host import OpenAgents
 
-ATTACKER: Final = (
-    "python3",
-    "-c",
-    """
-import json, os, sys
-given = json.load(sys.stdin)
-def emit(result):
-    body = json.dumps({"status": "success", "result": result})
-    print("", "---NANOCLAW_OUTPUT_START---", body, "---NANOCLAW_OUTPUT_END---", sep=chr(10), flush=True)
-exec(given["prompt"])
-""",
-)
-"""Agent that executes its prompt as Python."""
 HOG: Final = "data = [b'x' * 1_048_576 for _ in range(4_096)]\nemit('has 4 GiB')"
 FORK_BOMB: Final = """
 import time
@@ -70,25 +56,6 @@ def _close_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("horae.agents.target.turn_state.TASK_CLOSE_SECONDS", 0.05)
 
 
-in_both = pytest.mark.parametrize("agents", ["bubblewrap", "podman"], indirect=True)
-
-
-@asynccontextmanager
-async def contained(host: AgentHost, group: Group) -> AsyncIterator[None]:
-    """After the attack nothing of the agent is left, and the next one of the group works."""
-    yield
-    assert await host.target.runtime.reap() == []
-    assert (await attack(host, group, "emit('hello')")).result == "hello"
-
-
-async def attack(host: AgentHost, group: Group, code: str) -> Run:
-    return await host.ended(await host.add_task(group, code))
-
-
-def log_of(host: AgentHost, group: Group, run: Run) -> str:
-    return (host.target.workspace.logs(group.folder) / f"{run.id}.log").read_text(encoding="utf-8")
-
-
 @in_both
 async def test_memory_hog_fails_its_run(agents: OpenAgents) -> None:
     async with agents(ATTACKER) as host:
@@ -114,6 +81,10 @@ async def test_fork_bomb_gets_no_further_than_its_limit_and_ends_with_its_run(ag
         assert run.state is RunState.SUCCEEDED, run.error
         assert 1 <= int(run.result) < 32
         assert f"result: {run.result}" in log_of(host, group, run)
+        if host.target.settings.runtime != "podman":
+            # Podman removes the control group before it can be asked.
+            lines = await host.app.service.runs.lines(LOCAL, run.id)
+            assert (PROCESS_LIMIT, "warning") in {(each.line.text, each.line.level) for each in lines}
 
 
 @in_both
@@ -161,16 +132,14 @@ async def test_refused_mounts_are_missing_inside_and_named_in_the_log(agents: Op
 async def test_hostile_request_files_from_inside_are_refused_and_kept_for_the_operator(agents: OpenAgents) -> None:
     async with agents(ATTACKER) as host:
         group = await host.add_group()
-        requests = RequestHost(host.app.service, host.app.clock, host.target.workspace)
         run = await attack(host, group, HOSTILE_FILES)
         assert run.result == "written", run.error
-        while await requests.watcher.look():
-            pass
-        ipc = host.target.workspace.group_ipc("family")
-        answers = {path.stem: json.loads(path.read_text()) for path in (ipc / "answers").iterdir()}
+        (row,) = await serve(host, "request.refused")
+        answered = answers(host, group)
         hostile = {"1-inside", "2-outside", "3-hard", "4-fifo", "5-directory", "6-half"}
-        assert {name: answers[name].get("code") for name in hostile} == dict.fromkeys(hostile, "request_unreadable")
-        assert answers["7-good"]["status"] == "accepted"
+        assert {name: answered[name].get("code") for name in hostile} == dict.fromkeys(hostile, "request_unreadable")
+        assert row["refused"] == len(hostile)
+        assert answered["7-good"]["status"] == "accepted"
         kept = {path.name.partition("-")[2] for path in (host.target.workspace.quarantine / "family").iterdir()}
         assert kept == {f"{name}.json" for name in hostile}
         tasks = await host.app.service.tasks.count(LOCAL)

@@ -56,7 +56,7 @@ async def test_used_up_budget_skips_with_numbers_and_tells_the_chat_once_a_day()
         assert await harness.service.budgets.exhausted(group) is None
         await harness.service.budgets.settle(await granted(harness), RunUsage(10, 5, 100))
         refusal = await refused(harness)
-        assert refusal.outcome == Skipped(refusal.note, Reason.BUDGET_EXHAUSTED)
+        assert refusal.outcome == Skipped(refusal.note, Reason.OVER_BUDGET)
         assert refusal.note == (
             "Budget of 'family', runs per day: 1 used, 0 reserved, 1 allowed, about 1 needed. "
             f"The next day begins at {refusal.until + timedelta(hours=8):%Y-%m-%d} 00:00 (Asia/Shanghai)."
@@ -86,7 +86,7 @@ async def test_explanation_of_a_skipped_run_has_the_numbers() -> None:
         assert isinstance(refusal, BudgetRefusal)
         await harness.settle(run, refusal.outcome)
         why = await harness.explanations.why(ROOT, task.id, run.planned)
-        assert why.reason is Reason.BUDGET_EXHAUSTED
+        assert why.reason is Reason.OVER_BUDGET
         assert "cost per day: $0.00 used, $0.00 reserved, $0.00 allowed" in why.english
         assert "每日预算（费用）" in why.chinese
 

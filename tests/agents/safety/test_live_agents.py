@@ -84,7 +84,7 @@ async def test_budget_is_charged_with_the_reported_usage(tmp_path: Path) -> None
         said = [(each.line.level, each.line.text) for each in lines if each.line.level in ("tool", "result")]
         assert sorted(said) == [("result", "done"), ("tool", 'schedule_task {"prompt": "weather"}')]
         second = await host.ended(await host.add_task(group, "USAGE {}"))
-        assert (second.state, second.reason) == (RunState.SKIPPED, Reason.BUDGET_EXHAUSTED)
+        assert (second.state, second.reason) == (RunState.SKIPPED, Reason.OVER_BUDGET)
         assert second.error is not None
         assert "tokens per day: 15 used, 0 reserved, 1,010 allowed, about 1,000 needed" in second.error
 

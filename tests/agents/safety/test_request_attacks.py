@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import pytest
-
-from horae.agents.requests.request_host import RequestHost
 from horae.agents.requests.watcher import REQUESTS_PER_MINUTE
 from horae.model.accounts.principal import LOCAL
-from horae.model.agents.group import Group
 from horae.model.task import PauseCause, TaskState
-from horae.service.accounts.audit import AuditFilter
-from tests.agents.safety.test_attacks import ATTACKER, attack, in_both
-from tests.agents.turns.agent_host import AgentHost, OpenAgents
+from tests.agents.safety.attacker import ATTACKER, answers, attack, in_both, serve
+from tests.agents.turns.agent_host import OpenAgents
 
 FORGERIES = """
 box = "/workspace/ipc/tasks/"
@@ -44,26 +38,6 @@ for number in range(NUMBER):
         json.dump({"type": "why", "taskId": "nothing"}, file)
 emit("written")
 """
-
-
-async def serve(host: AgentHost, action: str) -> list[dict[str, Any]]:
-    """Carry out the requests, and return the details of the audit rows of this action, which are written when it is over."""
-    requests = RequestHost(host.app.service, host.app.clock, host.target.workspace)
-    while await requests.watcher.look():
-        pass
-
-    async def rows() -> list[dict[str, Any]]:
-        await requests.watcher.look()
-        page = await host.app.service.audit.page(LOCAL, wanted=AuditFilter(action=action))
-        return [dict(row.detail) for row in page.items]
-
-    found: list[dict[str, Any]] = await host.until(rows, "audit row")
-    return found
-
-
-def answers(host: AgentHost, group: Group) -> dict[str, dict[str, str]]:
-    folder = host.target.workspace.group_ipc(group.folder) / "answers"
-    return {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
 
 
 @in_both
@@ -97,7 +71,7 @@ async def test_forged_requests_act_for_the_own_group_only(agents: OpenAgents) ->
         assert sorted((each.folder, each.is_main) for each in groups) == [("family", False), ("work", False)]
 
 
-@pytest.mark.parametrize("agents", ["bubblewrap"], indirect=True)
+@in_both
 async def test_flood_from_inside_is_answered_and_counted_and_others_are_served(agents: OpenAgents) -> None:
     number = REQUESTS_PER_MINUTE + 400
     async with agents(ATTACKER) as host:

@@ -75,7 +75,7 @@ async def test_explanation_names_the_stop_and_the_command() -> None:
         prompt = await add_prompt(harness)
         await harness.service.agent_stop.stop_all(CHIEF)
         why = (await harness.explanations.explain(ROOT, prompt.id, None)).explanation
-        assert "All agents were stopped. An admin lets them go on: horae agent restart --all" in why.english
+        assert "All agents were stopped. An admin restarts them: horae agent restart --all" in why.english
         assert "所有智能体已被停止" in why.chinese
         facts = await harness.tasks.get(ROOT, prompt.id)
         assert [fix.command for fix in pause_fixes(facts)] == ["horae agent restart --all"]

@@ -203,7 +203,7 @@ async def test_a_turn_over_its_budget_is_skipped(agents: OpenAgents) -> None:
         await host.app.service.budgets.put(LOCAL, "family", {"runs": 0})
         await host.post(group, "say one")
         run = await host.ended(await host.ask_turn(group))
-        assert (run.state, run.reason) == (RunState.SKIPPED, Reason.BUDGET_EXHAUSTED)
+        assert (run.state, run.reason) == (RunState.SKIPPED, Reason.OVER_BUDGET)
         assert await host.handled(group) == 0
 
 

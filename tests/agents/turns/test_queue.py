@@ -20,7 +20,7 @@ from horae.model.task import Task
 
 from .agent_host import AgentHost, OpenAgents
 
-on_local = pytest.mark.parametrize("agents", ["process", "bubblewrap"], indirect=True)
+in_both = pytest.mark.parametrize("agents", ["bubblewrap", "podman"], indirect=True)
 on_all = pytest.mark.parametrize("agents", ["process", "bubblewrap", "podman"], indirect=True)
 
 
@@ -67,7 +67,7 @@ async def test_all_groups_share_the_limit_of_agents(agents: OpenAgents) -> None:
         assert (await host.ended(first)).state is RunState.SUCCEEDED
 
 
-@on_local
+@in_both
 async def test_the_limit_of_agents_is_five_and_a_chosen_one_stays(agents: OpenAgents) -> None:
     async with agents() as host:
         assert {lane.name: lane.limit for lane in await host.store.lanes()}[AGENTS_LANE] == 5
@@ -110,7 +110,7 @@ async def test_an_idle_agent_is_closed_when_a_task_waits(agents: OpenAgents) -> 
         assert host.journal(group) == ["start messages", "end", "start task", "end"]
 
 
-@on_local
+@in_both
 async def test_a_working_agent_is_not_closed_and_yields_when_it_is_idle(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()
@@ -138,7 +138,7 @@ async def test_an_idle_agent_gives_its_place_to_another_group(agents: OpenAgents
         await host.until_answers(two, "two")
 
 
-@on_local
+@in_both
 async def test_messages_are_not_piped_into_a_task(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()
@@ -154,7 +154,7 @@ async def test_messages_are_not_piped_into_a_task(agents: OpenAgents) -> None:
         assert len(await host.runs(turn)) == 1
 
 
-@on_local
+@in_both
 async def test_a_task_that_is_paused_or_cancelled_while_it_waits_does_not_run(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()
@@ -172,7 +172,7 @@ async def test_a_task_that_is_paused_or_cancelled_while_it_waits_does_not_run(ag
         assert await host.answers(group) == ["busy", "last"]
 
 
-@on_local
+@in_both
 async def test_an_idle_agent_is_closed_when_the_node_stops(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()
@@ -185,7 +185,7 @@ async def test_an_idle_agent_is_closed_when_the_node_stops(agents: OpenAgents) -
         assert [run.state for run in await host.runs(turn)] == [RunState.SUCCEEDED]
 
 
-@on_local
+@in_both
 async def test_an_idle_agent_is_closed_after_its_idle_time(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group(idle=timedelta(seconds=1))
@@ -195,7 +195,7 @@ async def test_an_idle_agent_is_closed_after_its_idle_time(agents: OpenAgents) -
         assert host.journal(group) == ["start messages", "end"]
 
 
-@on_local
+@in_both
 async def test_a_task_that_runs_is_not_queued_a_second_time(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()
@@ -210,7 +210,7 @@ async def test_a_task_that_runs_is_not_queued_a_second_time(agents: OpenAgents) 
         await host.until_answers(group, "done")
 
 
-@on_local
+@in_both
 async def test_a_task_that_waits_is_not_queued_a_second_time(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()
@@ -231,7 +231,7 @@ async def has_skipped(host: AgentHost, task: Task) -> bool:
     return any(run.reason is Reason.OVERLAP for run in await host.runs(task))
 
 
-@on_local
+@in_both
 async def test_what_is_asked_for_while_the_node_stops_waits_for_the_next_start(agents: OpenAgents) -> None:
     async with agents() as host:
         group = await host.add_group()

@@ -330,6 +330,14 @@ def test_an_error_result_fails_the_run_with_its_text(text: str | None, shown: st
     assert outcome(state.handle(AgentEnded(Exit(1, "exited"), "trace"), 2.0)) == Failed(shown)
 
 
+def test_a_refused_process_is_a_warning_in_the_log_of_the_run() -> None:
+    state = task_agent()
+    ended = AgentEnded(Exit(3, "exited", is_process_limited=True))
+    warning, settled = state.handle(ended, 1.0)
+    assert warning == WriteLog("The agent was refused further processes at its limit.", "warning")
+    assert outcome([settled]) == Failed("Container exited with code 3: ")
+
+
 def test_an_exit_code_fails_the_run_with_the_end_of_stderr() -> None:
     state = task_agent()
     ended = AgentEnded(Exit(3, "exited"), "x" * 300 + "boom\n")

@@ -125,7 +125,7 @@ class Account:
 
     def complete(self, stretch: Stretch, planned: Sequence[datetime]) -> Iterator[Violation]:
         """Everything that came due in a stretch of its life has a row."""
-        until, last = self._until(stretch), self._last_in(stretch) or stretch.opened
+        until, last = self._until(stretch), self._last_in(stretch) or stretch.begun
         for instant in planned:
             if instant in self._covered or instant in self._waiting:
                 continue
@@ -139,21 +139,27 @@ class Account:
         if most is None or self.story.rescheduled:
             return
         given = sum(run.state is not RunState.SKIPPED or run.token > 0 for run in self.rows)
-        if given > most:
-            yield Violation("repeat", f"{self.story.task_id} repeats {most} times, but {given} were run")
+        if given > most - self._counted:
+            counted = f"{self._counted} were counted and " if self._counted else ""
+            yield Violation("repeat", f"{self.story.task_id} repeats {most} times, but {counted}{given} were run")
+
+    @property
+    def _counted(self) -> int:
+        """How many occurrences the task brought along."""
+        return 0 if self.story.past is None else self.story.past.counted
 
     def over_in_time(self, stretch: Stretch) -> Iterator[Violation]:
         """A task is completed only when its schedule has nothing left."""
         if stretch.ended_as is not TaskState.COMPLETED or stretch.task.schedule.repeat is not None:
             return
-        last = self._last_in(stretch) or stretch.opened
+        last = self._last_in(stretch) or stretch.begun
         left = next((each for each in planned_in(stretch, last + FAR) if each > last), None)
         if left is not None:
             yield Violation("3", f"{self.story.task_id} was completed, although {left} was still to come")
 
     def _until(self, stretch: Stretch) -> datetime:
         """Up to which instant everything that was due must have a row."""
-        last = self._last_in(stretch) or stretch.opened
+        last = self._last_in(stretch) or stretch.begun
         if self._exhausted(stretch):
             return last
         number = self._evidence.last_number + 1 if stretch.closed_by is None else stretch.closed_by
@@ -177,7 +183,7 @@ class Account:
         rows = [run for run in self.rows if self._told_in(run, stretch)]
         # An occurrence counts when it is given a run, also one that waited for its turn and then gave way: from the rows
         # alone it is only known that enough were planned.
-        return stretch.ended_as is TaskState.COMPLETED or sum(_size(run) for run in rows) >= most
+        return stretch.ended_as is TaskState.COMPLETED or sum(_size(run) for run in rows) >= most - self._counted
 
     def _told_in(self, run: Run, stretch: Stretch) -> bool:
         number = self._told.get(run.id, 0)

@@ -34,6 +34,8 @@ def _chained(evidence: Evidence, story: TaskHistory, rows: Sequence[Run]) -> Ite
         return
     ends = {run.ended for run in evidence.runs.values() if run.task_id == story.task_id and run.ended is not None}
     ends |= {event.at for _, event in story.events}
+    if story.past is not None and story.past.last_end is not None:
+        ends.add(story.past.last_end)
     for run in rows:
         if not _follows(run.planned, schedule, ends):
             yield Violation("3", f"{run.id}: nothing ended one interval before {run.planned}")

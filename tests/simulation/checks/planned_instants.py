@@ -14,6 +14,7 @@ from horae.schedule import AnyOf, Every, Past, due, first, iterate
 from tests.simulation.checks.task_history import TaskHistory
 
 FAR: Final = timedelta(days=4)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _OVER: Final = (TaskState.COMPLETED, TaskState.CANCELLED)
 
 
@@ -30,6 +31,12 @@ class Stretch(NamedTuple):
     closed: datetime | None
     ended_as: TaskState | None
     from_creation: bool
+    since: datetime | None = None
+    """For a task that began elsewhere: the instant after which nothing is accounted for yet."""
+
+    @property
+    def begun(self) -> datetime:
+        return self.opened if self.since is None else self.since
 
 
 def counts_from_end(task: Task) -> bool:
@@ -54,7 +61,8 @@ def planned_in(stretch: Stretch, until: datetime) -> Iterator[datetime]:
     earliest = first(schedule, past)
     if earliest is None or earliest > until:
         return iter(())
-    return chain((earliest,), iterate(schedule, earliest, past, until=until))
+    planned = chain((earliest,), iterate(schedule, earliest, past, until=until))
+    return planned if stretch.since is None else (each for each in planned if each > stretch.since)
 
 
 def _parts(stretch: Stretch, schedule: AnyOf) -> Iterator[Stretch]:
@@ -75,9 +83,22 @@ def stretches(story: TaskHistory) -> Iterator[Stretch]:
         if open_since is not None and (edited or over):
             task = story.definition_before(number)
             ended_as = state if over else None
-            yield Stretch(task, open_since[0], number, open_since[1], event.at, ended_as, open_since[2])
+            yield _begun_elsewhere(
+                Stretch(task, open_since[0], number, open_since[1], event.at, ended_as, open_since[2]), story
+            )
             open_since = None
         if open_since is None and not over and (edited or event.kind is EventKind.TASK_CREATED):
             open_since = number, event.at, event.kind is EventKind.TASK_CREATED
     if open_since is not None:
-        yield Stretch(story.definitions[-1][1], open_since[0], None, open_since[1], None, None, open_since[2])
+        task = story.definitions[-1][1]
+        yield _begun_elsewhere(Stretch(task, open_since[0], None, open_since[1], None, None, open_since[2]), story)
+
+
+def _begun_elsewhere(stretch: Stretch, story: TaskHistory) -> Stretch:
+    """Give a stretch the past that was requested with its task, whatever the task has stored of it."""
+    past = story.past
+    if past is None:
+        return stretch
+    task = stretch.task if past.created is None else stretch.task._replace(created=past.created)
+    missed = stretch.opened if past.missed_since is None else past.missed_since - _MICROSECOND
+    return stretch._replace(task=task, since=missed if stretch.from_creation else None)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from horae.model.events.event import Event, EventKind, NumberedEvent
 from horae.model.policy import Policies
-from horae.model.task import Task, TaskState
+from horae.model.task import Task, TaskPast, TaskState
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Action
 
@@ -71,6 +71,11 @@ class TaskHistory:
     def rescheduled(self) -> bool:
         first = self.definitions[0][1].schedule
         return any(task.schedule != first for _, task in self.definitions)
+
+    @property
+    def past(self) -> TaskPast | None:
+        """The past that was requested with the task, not the one that was stored."""
+        return next((action.detail.past for action in self.committed("add")), None)
 
     def committed(self, kind: str) -> Iterator[Action]:
         return (action for action in self.actions if action.kind == kind and action.place is not None)

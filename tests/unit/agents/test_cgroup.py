@@ -83,6 +83,18 @@ def test_memory_kill_is_seen_in_both_versions(first_version: tuple[str, str], tm
     assert group.has_exceeded_memory()
 
 
+def test_refused_process_is_seen(first_version: tuple[str, str], tmp_path: Path) -> None:
+    group = Cgroup(find_hierarchies(*first_version), "horae.a.run1")
+    for folder in group.folders:
+        folder.mkdir()
+    assert not group.has_reached_processes()
+    file = tmp_path / "pids/horae.a.run1/pids.events"
+    file.write_text("max 0\n")
+    assert not group.has_reached_processes()
+    file.write_text("max 7\n")
+    assert group.has_reached_processes()
+
+
 async def test_groups_are_listed_by_installation_and_removed(first_version: tuple[str, str]) -> None:
     hierarchies = find_hierarchies(*first_version)
     for name in ("horae.a.run1", "horae.a-b.run2"):

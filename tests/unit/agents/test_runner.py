@@ -32,7 +32,7 @@ from horae.agents.runner.inbox import MAX_MESSAGES, Inbox
 from horae.agents.runner.main import main
 from horae.agents.runtimes.bubblewrap import BubblewrapRuntime
 from horae.agents.runtimes.process import ProcessRuntime
-from horae.ports.runtime import ForwardedSocket, Mount, RuntimeProcess, RuntimeSpec
+from horae.ports.runtime import Exit, ForwardedSocket, Mount, RuntimeProcess, RuntimeSpec
 from tests.servers.programs import program
 
 PACKAGE = Path(horae.__file__).parent
@@ -134,7 +134,7 @@ async def test_agent_answers_then_further_messages_then_closes(host: Host) -> No
         assert await host.texts(1) == [None]
         assert not (host.input / "2.json").exists(), "the message is not acknowledged"
         host.put(CLOSE_FILE, b"")
-        assert await process.wait() == (0, "exited")
+        assert await process.wait() == Exit(0, "exited")
 
 
 async def test_scheduled_task_has_the_prefix_and_leftovers_follow_in_order(host: Host) -> None:

@@ -17,7 +17,7 @@ from horae.agents.runtimes.container import ContainerRuntime
 from horae.agents.runtimes.local import run_once
 from horae.agents.runtimes.process import ProcessRuntime
 from horae.errors import NotAllowed, Refusal
-from horae.ports.runtime import ForwardedSocket, Limits, Mount, RuntimeSpec
+from horae.ports.runtime import Exit, ForwardedSocket, Limits, Mount, RuntimeSpec
 from tests.servers.programs import program
 
 SPEC = RuntimeSpec(
@@ -153,7 +153,7 @@ async def test_agent_ends_though_its_launcher_does_not_respond(monkeypatch: pyte
     async with await runtime.start(RuntimeSpec(run="r", program=["sh", "-c", "echo ready; read x"])) as process:
         assert (await anext(process.output())).data == b"ready\n"
         os.kill(process._launcher.pid, signal.SIGSTOP)
-        assert await process.stop() == (None, "stopped")
+        assert await process.stop() == Exit(None, "stopped")
     assert await runtime.reap() == []
 
 

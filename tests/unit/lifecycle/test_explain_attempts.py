@@ -230,8 +230,8 @@ def test_run_beyond_a_budget_has_its_numbers_in_both_languages() -> None:
         "The next day begins at 2026-01-02 00:00 (UTC)."
     )
     world = World().claim_at(hour(13))
-    world.settle(Skipped(note, Reason.BUDGET_EXHAUSTED))
+    world.settle(Skipped(note, Reason.OVER_BUDGET))
     answer = why(world, hour(13))
-    assert answer.reason is Reason.BUDGET_EXHAUSTED
+    assert answer.reason is Reason.OVER_BUDGET
     assert answer.english.endswith(note)
     assert answer.chinese.endswith("新的一天从 2026-01-02 00:00 (UTC) 开始。")

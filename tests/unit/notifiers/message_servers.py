@@ -16,6 +16,7 @@ class HttpReceiver:
 
     def __init__(self) -> None:
         self.port = 0
+        self.arrived = asyncio.Event()
         self.statuses: list[int] = []
         self.headers: list[str] = []
         self.messages: list[dict[str, Any]] = []
@@ -30,6 +31,7 @@ class HttpReceiver:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             length = next(int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:"))
             self.messages.append(json.loads(await reader.readexactly(length)))
+            self.arrived.set()
             status = self.statuses.pop(0) if self.statuses else 200
             lines = [f"HTTP/1.1 {status} Answer", "Content-Length: 0", "Connection: close", *self.headers]
             writer.write("\r\n".join([*lines, "", ""]).encode())
@@ -43,6 +45,7 @@ class SmtpReceiver:
 
     def __init__(self) -> None:
         self.port = 0
+        self.arrived = asyncio.Event()
         self.refusal: int | None = None
         self.mails: list[Mail] = []
 
@@ -58,6 +61,7 @@ class SmtpReceiver:
                 if command == b"DATA":
                     writer.write(b"354 go on\r\n")
                     self.mails.append(message_from_bytes(await reader.readuntil(b"\r\n.\r\n")))
+                    self.arrived.set()
                 refused = command == b"RCPT" and self.refusal is not None
                 writer.write(f"{self.refusal} no\r\n".encode() if refused else b"250 ok\r\n")
                 if command == b"QUIT":

@@ -127,6 +127,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "get"): lambda harness, ask: harness.tasks.get(BOB, ask),
     (Tasks, "chain"): lambda harness, ask: harness.tasks.chain(BOB, ask),
     (Tasks, "find_by_name"): lambda harness, ask: harness.tasks.find_by_name(BOB, ask),
+    (Tasks, "named"): lambda harness, ask: harness.tasks.named(BOB, ask),
     (Tasks, "rename_declared"): lambda harness, ask: harness.tasks.rename_declared(
         BOB, ask, "code:x", FormerName("water", "garden.water")
     ),

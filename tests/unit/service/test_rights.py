@@ -336,6 +336,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "find_by_key"): Call(
         Scope.READ, lambda harness, who, _: harness.tasks.find_by_key(who, "roses"), owned=False
     ),
+    (Tasks, "named"): Call(Scope.READ, lambda harness, who, _: harness.tasks.named(who, "roses"), owned=False),
     (Tasks, "page"): Call(Scope.READ, lambda harness, who, _: harness.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda harness, who, _: harness.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda harness, who, _: harness.tasks.upcoming(who), owned=False),

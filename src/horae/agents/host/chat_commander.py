@@ -25,6 +25,7 @@ from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse
 from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.store import TaskFilter
+from ...schedule.after import with_names
 from ...schedule.describe import describe_schedule
 from ...service.service import Service
 from ...wire.instants import local
@@ -143,52 +144,63 @@ class ChatCommander:
                 return await self._list(request)
             case ChatVerb.UNDO:
                 return _Reply(await self._undo(request))
-            case ChatVerb.WHY:
-                return _Reply(await self._why(request))
             case _:
-                return _Reply(await self._change(request))
+                return await self._act_on_task(request)
+
+    async def _act_on_task(self, request: _Request) -> _Reply:
+        found = await self._find(request)
+        if len(found) != 1:
+            verb = CHINESE_WORDS[request.verb] if request.language == "zh" else request.verb.value
+            return await self._numbered(request, words.WHICH_TASK.in_language(request.language, verb=verb), found)
+        act = self._why if request.verb is ChatVerb.WHY else self._change
+        return _Reply(await act(request, found[0]))
 
     async def _list(self, request: _Request) -> _Reply:
-        rows: list[str] = []
-        listed: list[tuple[str, str]] = []
-        has_more = False
+        found: list[Facts] = []
         for owner in request.owners:
-            principal = request.principal(owner)
-            page = await self._service.tasks.page(
-                principal, TaskFilter(owner, states=_SHOWN_STATES), limit=_SHOWN_TASKS + 1
-            )
-            for facts in page.items:
-                if len(rows) == _SHOWN_TASKS:
-                    has_more = True
-                    break
-                rows.append(_row(request, facts, len(rows) + 1))
-                listed.append((facts.task.id, facts.task.owner))
-        if not rows:
-            return _Reply(words.NO_TASKS.in_language(request.language))
-        head = words.TASKS.in_language(request.language, number=len(rows), zone=request.zone)
-        more = [words.MORE_TASKS.in_language(request.language)] if has_more else []
-        return _Reply("\n".join([head, *rows, *more]), tuple(listed))
+            task_filter = TaskFilter(owner, states=_SHOWN_STATES)
+            page = await self._service.tasks.page(request.principal(owner), task_filter, limit=_SHOWN_TASKS + 1)
+            found += page.items
+        number = min(len(found), _SHOWN_TASKS)
+        head = words.TASKS.in_language(request.language, number=number, zone=request.zone)
+        return await self._numbered(request, head, found)
 
-    async def _find(self, request: _Request) -> Facts:
-        """Find the task that a command names, by its name or its number in the last list; without a name, the only one."""
+    async def _numbered(self, request: _Request, head: str, found: Sequence[Facts]) -> _Reply:
+        """Return the tasks with numbers, by which the next commands may name them."""
+        if not found:
+            return _Reply(words.NO_TASKS.in_language(request.language))
+        shown = await self._with_names(request, found[:_SHOWN_TASKS])
+        rows = [_row(request, facts, place) for place, facts in enumerate(shown, 1)]
+        more = [words.MORE_TASKS.in_language(request.language)] if len(found) > len(shown) else []
+        return _Reply("\n".join([head, *rows, *more]), tuple((each.task.id, each.task.owner) for each in shown))
+
+    async def _with_names(self, request: _Request, found: Sequence[Facts]) -> list[Facts]:
+        """Return the tasks with the names of their predecessors instead of the ids, to show them."""
+        names: dict[str, str] = {}
+        for owner in {each.task.owner for each in found}:
+            tasks = [each.task for each in found if each.task.owner == owner]
+            names |= await self._service.tasks.predecessor_names(request.principal(owner), tasks)
+        return [
+            each._replace(task=each.task._replace(schedule=with_names(each.task.schedule, names))) for each in found
+        ]
+
+    async def _find(self, request: _Request) -> Sequence[Facts]:
+        """Find the task that a command names, by its name or its number in the last list; without a name, the only one.
+
+        Several if it could be each of them; none if no name was given and there is no task.
+        """
         argument = request.command.argument
         if not argument:
-            found = [each for owner in request.owners for each in await self._open_tasks(request, owner)]
-            if len(found) == 1:
-                return found[0]
-            raise _NoTaskNamed
+            return [each for owner in request.owners for each in await self._open_tasks(request, owner)]
         numbered = await self._find_by_number(request)
         for owner in request.owners:
-            try:
-                found_by_name = await self._service.tasks.find_by_name(request.principal(owner), argument)
-            except NotFound:
-                continue
+            named = await self._service.tasks.named(request.principal(owner), argument)
             # A number is a part of many names: only a whole name goes before it.
-            if numbered is None or found_by_name.task.name == argument:
-                return found_by_name
+            if named and (numbered is None or named[0].task.name == argument):
+                return named
         if numbered is None:
             raise refuse("no_such_task", id=argument)
-        return numbered
+        return [numbered]
 
     async def _find_by_number(self, request: _Request) -> Facts | None:
         """Return the task with this number in the last answer to /tasks; None for any other argument."""
@@ -208,13 +220,9 @@ class ChatCommander:
 
     async def _open_tasks(self, request: _Request, owner: str) -> Sequence[Facts]:
         task_filter = TaskFilter(owner, states=OPEN_STATES)
-        return (await self._service.tasks.page(request.principal(owner), task_filter, limit=2)).items
+        return (await self._service.tasks.page(request.principal(owner), task_filter, limit=_SHOWN_TASKS + 1)).items
 
-    async def _why(self, request: _Request) -> str:
-        try:
-            facts = await self._find(request)
-        except _NoTaskNamed:
-            return _name_a_task(request)
+    async def _why(self, request: _Request, facts: Facts) -> str:
         zone = facts.task.schedule.zone or request.zone
         principal = request.principal(facts.task.owner)
         why = await self._service.explanations.explain(principal, facts.task.id, None, zone)
@@ -222,15 +230,11 @@ class ChatCommander:
         at = _moment(local(why.at, zone) or "")
         return words.EXPLAINED.in_language(request.language, name=facts.task.name, at=at, sentence=sentence)
 
-    async def _change(self, request: _Request) -> str:
+    async def _change(self, request: _Request, facts: Facts) -> str:
         """Pause, resume or cancel a task; the record of the command is written with the change."""
-        try:
-            facts = await self._find(request)
-        except _NoTaskNamed:
-            return _name_a_task(request)
         task = facts.task
         if request.verb is ChatVerb.PAUSE and facts.status.state is TaskState.PAUSED:
-            return _changed_text(request, facts, None)
+            return await self._changed(request, facts, None)
         done = ExecutedCommand(request.number, request.verb, task.id, task.owner, task.name)
         is_changed = False
 
@@ -255,7 +259,11 @@ class ChatCommander:
             after = await tasks.resume(principal, task.id)
         else:
             after = await tasks.cancel(principal, task.id)
-        return _changed_text(request, after, done if is_changed else None)
+        return await self._changed(request, after, done if is_changed else None)
+
+    async def _changed(self, request: _Request, facts: Facts, done: ExecutedCommand | None) -> str:
+        (shown,) = await self._with_names(request, [facts])
+        return _changed_text(request, shown, done)
 
     async def _undo(self, request: _Request) -> str:
         found = await self._last_change(request)
@@ -300,19 +308,14 @@ class ChatCommander:
     async def _describe_change(self, request: _Request, done: ExecutedCommand) -> str:
         facts = await self._service.tasks.get(request.principal(done.task_owner), done.task_id)
         if not done.undoes:
-            return _changed_text(request, facts, done)
+            return await self._changed(request, facts, done)
+        (facts,) = await self._with_names(request, [facts])
         texts = {
             ChatVerb.PAUSE: words.UNDONE_PAUSE,
             ChatVerb.RESUME: words.UNDONE_RESUME,
             ChatVerb.CANCEL: words.UNDONE_CANCEL,
         }
-        return texts[ChatVerb(done.undoes)].in_language(
-            request.language, name=facts.task.name, next=_next(request, facts)
-        )
-
-
-class _NoTaskNamed(Exception):  # noqa: N818 - a question to the person, not a defect
-    """The command names no task, and there is more than one, or none."""
+        return _receipt(request, texts[ChatVerb(done.undoes)], facts)
 
 
 def _changed_text(request: _Request, facts: Facts, done: ExecutedCommand | None) -> str:
@@ -324,7 +327,12 @@ def _changed_text(request: _Request, facts: Facts, done: ExecutedCommand | None)
     }
     changed, same = texts[request.verb]
     text = same if done is None else changed if done.can_be_undone else words.CANCELLED_FOR_GOOD
-    return text.in_language(request.language, name=facts.task.name, next=_next(request, facts))
+    return _receipt(request, text, facts)
+
+
+def _receipt(request: _Request, text: Message, facts: Facts) -> str:
+    means = describe_schedule(facts.task.schedule, request.language)
+    return text.in_language(request.language, name=facts.task.name, means=means, next=_next(request, facts))
 
 
 def _help(request: _Request) -> str:
@@ -334,14 +342,9 @@ def _help(request: _Request) -> str:
     return words.HELP.in_language(request.language, trigger=trigger)
 
 
-def _name_a_task(request: _Request) -> str:
-    verb = CHINESE_WORDS[request.verb] if request.language == "zh" else request.verb.value
-    return words.NAME_A_TASK.in_language(request.language, verb=verb, example=words.EXAMPLE)
-
-
 def _row(request: _Request, facts: Facts, place: int) -> str:
     means = describe_schedule(facts.task.schedule, request.language)
-    next_text = _next(request, facts)
+    next_text = _next(request, facts, named_zone=request.zone)
     if facts.task.owner == request.group.owner:
         return words.TASK_ROW.in_language(
             request.language, place=place, name=facts.task.name, means=means, next=next_text
@@ -356,7 +359,8 @@ def _row(request: _Request, facts: Facts, place: int) -> str:
     )
 
 
-def _next(request: _Request, facts: Facts) -> str:
+def _next(request: _Request, facts: Facts, named_zone: str | None = None) -> str:
+    """Return the next time in the zone of the task; `named_zone` is one that the answer names already."""
     pause = facts.status.pause
     if pause is not None:
         is_approval = pause.cause is PauseCause.AWAITING_APPROVAL
@@ -364,8 +368,11 @@ def _next(request: _Request, facts: Facts) -> str:
     upcoming = next_due(facts)
     if upcoming is None:
         return words.NO_NEXT.in_language(request.language)
-    shown = local(upcoming, facts.task.schedule.zone or request.zone) or ""
-    return words.NEXT.in_language(request.language, at=_moment(shown))
+    zone = facts.task.schedule.zone or request.zone
+    at = _moment(local(upcoming, zone) or "")
+    if zone == named_zone:
+        return words.NEXT.in_language(request.language, at=at)
+    return words.NEXT_IN_ZONE.in_language(request.language, at=at, zone=zone)
 
 
 def _moment(shown: str) -> str:

@@ -14,27 +14,35 @@ TASK_ROW_OF_GROUP: Final = Message(
     "{place}. [{group}] {name}: {means}; {next}", "{place}. [{group}] {name}:{means};{next}"
 )
 NEXT: Final = Message("next {at}", "下次 {at}")
+NEXT_IN_ZONE: Final = Message("next {at} ({zone})", "下次 {at}({zone})")
 NO_NEXT: Final = Message("nothing planned", "无后续")
 PAUSED_STATE: Final = Message("paused", "已暂停")
 WAITS_FOR_APPROVAL: Final = Message("waits for approval", "等待批准")
-PAUSED: Final = Message("Paused '{name}'. /undo takes it back.", "已暂停“{name}”。/撤销 可以撤回。")
+PAUSED: Final = Message("Paused '{name}' ({means}). /undo takes it back.", "已暂停“{name}”({means})。/撤销 可以撤回。")
 ALREADY_PAUSED: Final = Message("'{name}' is paused already.", "“{name}”已经是暂停状态。")
-RESUMED: Final = Message("Resumed '{name}': {next}. /undo takes it back.", "已恢复“{name}”:{next}。/撤销 可以撤回。")
+RESUMED: Final = Message(
+    "Resumed '{name}': {means}; {next}. /undo takes it back.", "已恢复“{name}”:{means};{next}。/撤销 可以撤回。"
+)
 NOT_PAUSED: Final = Message("'{name}' is not paused: {next}.", "“{name}”没有暂停:{next}。")
-CANCELLED: Final = Message("Cancelled '{name}'. /undo brings it back.", "已取消“{name}”。/撤销 可以恢复它。")
+CANCELLED: Final = Message(
+    "Cancelled '{name}' ({means}). /undo brings it back.", "已取消“{name}”({means})。/撤销 可以恢复它。"
+)
 CANCELLED_FOR_GOOD: Final = Message(
-    "Cancelled '{name}' for good; this cannot be undone.", "已永久取消“{name}”,无法撤销。"
+    "Cancelled '{name}' ({means}) for good; this cannot be undone.", "已永久取消“{name}”({means}),无法撤销。"
 )
 CANCEL_IS_FINAL: Final = Message(
     "The last change cannot be undone: '{name}' was cancelled for good.", "上一次更改无法撤销:“{name}”已永久取消。"
 )
 ALREADY_CANCELLED: Final = Message("'{name}' is cancelled already.", "“{name}”已经取消。")
-UNDONE_PAUSE: Final = Message("Undone: '{name}' goes on, {next}.", "已撤销:“{name}”继续运行,{next}。")
-UNDONE_RESUME: Final = Message("Undone: '{name}' is paused again.", "已撤销:“{name}”再次暂停。")
-UNDONE_CANCEL: Final = Message("Undone: '{name}' is there again, {next}.", "已撤销:“{name}”已恢复,{next}。")
+UNDONE_PAUSE: Final = Message("Undone: '{name}' goes on: {means}; {next}.", "已撤销:“{name}”继续运行:{means};{next}。")
+UNDONE_RESUME: Final = Message("Undone: '{name}' is paused again ({means}).", "已撤销:“{name}”再次暂停({means})。")
+UNDONE_CANCEL: Final = Message(
+    "Undone: '{name}' is there again: {means}; {next}.", "已撤销:“{name}”已恢复:{means};{next}。"
+)
 NOTHING_TO_UNDO: Final = Message("There is nothing to undo.", "没有可以撤销的操作。")
-NAME_A_TASK: Final = Message("Name a task, such as: /{verb} {example}", "请指明任务,例如:/{verb} {example}")
-EXAMPLE: Final = Message("morning report", "早报")
+WHICH_TASK: Final = Message(
+    "Which task? Answer with its number, such as: /{verb} 1", "哪个任务?请用编号回答,例如:/{verb} 1"
+)
 EXPLAINED: Final = Message("'{name}', {at}: {sentence}", "“{name}”,{at}:{sentence}")
 REFUSED: Final = Message("{message} {hint}", "{message}{hint}")
 TASKS_HINT: Final = Message("/tasks lists them.", "/任务 可以列出它们。")
@@ -42,7 +50,7 @@ STORE_PROBLEM: Final = Message("That did not work now. Please try again later.",
 HELP: Final = Message(
     "/tasks lists the tasks; a command takes their numbers, too\n"
     "/pause NAME pauses a task\n"
-    "/resume NAME lets it go on\n"
+    "/resume NAME resumes it\n"
     "/cancel NAME ends it\n"
     "/why NAME explains why it ran, or did not\n"
     "/undo takes back the last of these changes\n"

@@ -101,7 +101,7 @@ def _failure_text(group: Group, facts: Facts, language: Language) -> str:
 
 def _skip_text(group: Group, facts: Facts, run: Run, language: Language) -> str:
     problem = "" if run.reason is None else describe_reason(run.reason, language)
-    if run.reason is Reason.BUDGET_EXHAUSTED and run.error:
+    if run.reason is Reason.OVER_BUDGET and run.error:
         problem = note_in(language, run.error)
     return words.TASK_SKIPPED.in_language(language, name=facts.task.name, problem=problem, command=_why(group, facts))
 

@@ -140,10 +140,12 @@ class Snapshots:
                 self._items[group.folder] = await self._read_tasks(group)
                 self._dirty.discard(group.folder)
             self._dirty &= known
+            files: list[_File] = []
             if stale or gone or is_forced:
                 changed = known if is_forced else {group.folder for group in stale}
-                await self._write_tasks([each for each in groups if each.is_main or each.folder in changed])
-            await self._write_chats(groups)
+                files += self._task_files([each for each in groups if each.is_main or each.folder in changed])
+            files += await self._chat_files(groups)
+            await self._write(files)
             self._shown, self._is_forced = groups, False
 
     async def write_snapshots(self, folder: str) -> None:
@@ -171,8 +173,6 @@ class Snapshots:
         if self._position is None:
             self._position = await store.last_event()
             return
-        if await store.last_event() == self._position:
-            return
         while events := await store.events(self._position, _EVENT_PAGE):
             self._dirty |= {folder for each in events if (folder := folder_of_owner(each.event.owner)) is not None}
             self._position = events[-1].number
@@ -193,16 +193,15 @@ class Snapshots:
 
     # --- files -------------------------------------------------------------------------------------------------------
 
-    async def _write_tasks(self, groups: Sequence[Group]) -> None:
-        """Write the tasks of each group: its own, and for a main group those of all."""
+    def _task_files(self, groups: Sequence[Group]) -> Sequence[_File]:
+        """Return the tasks of each group: its own, and for a main group those of all."""
         everything = [item for folder in sorted(self._items) for item in self._items[folder]]
-        files = [
+        return [
             (group.folder, TASKS_FILE, _encode(everything if group.is_main else self._items.get(group.folder, ())))
             for group in groups
         ]
-        await self._write(files)
 
-    async def _write_chats(self, groups: Sequence[Group]) -> None:
+    async def _chat_files(self, groups: Sequence[Group]) -> Sequence[_File]:
         if self._synced is None and any(group.is_main for group in groups):
             await self._sync_chats()
         registered = {group.chat for group in groups}
@@ -213,7 +212,7 @@ class Snapshots:
             is_main: _encode({"groups": rows if is_main else [], "lastSync": utc(self._synced)})
             for is_main in {group.is_main for group in groups}
         }
-        await self._write([(group.folder, GROUPS_FILE, shown[group.is_main]) for group in groups])
+        return [(group.folder, GROUPS_FILE, shown[group.is_main]) for group in groups]
 
     async def _sync_chats(self) -> None:
         rows = [_chat_row(each.chat, each.name, each.last_activity) for each in await self._chats.chats()]

@@ -88,14 +88,17 @@ class Cgroup:
 
     def has_exceeded_memory(self) -> bool:
         """Whether the kernel killed a process of the group at the memory limit."""
-        counts = [
-            int(line.split()[1])
-            for folder in self.folders
-            for file in ("memory.oom_control", "memory.events")
-            for line in _read(folder / file).splitlines()
-            if line.startswith("oom_kill ")
+        return self._has_event("oom_kill", "memory.oom_control", "memory.events")
+
+    def has_reached_processes(self) -> bool:
+        """Whether the kernel refused the group a further process."""
+        return self._has_event("max", "pids.events")
+
+    def _has_event(self, name: str, *files: str) -> bool:
+        lines = [
+            line.split() for folder in self.folders for file in files for line in _read(folder / file).splitlines()
         ]
-        return any(counts)
+        return any(line[0] == name and int(line[1]) for line in lines)
 
     def kill(self) -> bool:
         """Kill all processes of the group; return whether there were any."""

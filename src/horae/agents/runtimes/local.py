@@ -12,7 +12,7 @@ from ..refusals import CATALOGUE
 from . import host_processes
 from .cgroup import Cgroup, Hierarchy, existing_groups, own_hierarchies
 from .spec_check import check_install, check_spec, name_prefix, process_name
-from .supervised import Ending, LaunchRequest, SupervisedProcess
+from .supervised import Ending, LaunchRequest, ReachedLimits, SupervisedProcess
 
 _REAP_ATTEMPTS: Final = 100
 _REAP_PAUSE: Final = 0.02
@@ -29,12 +29,12 @@ class LocalEnding(Ending):
     async def kill(self) -> None:
         host_processes.kill(host_processes.find_runs(self._install).get(self._run, []))
 
-    async def release(self) -> bool:
+    async def release(self) -> ReachedLimits:
         if self._group is None:
-            return False
-        has_exceeded_memory = self._group.has_exceeded_memory()
+            return ReachedLimits()
+        reached = ReachedLimits(self._group.has_exceeded_memory(), self._group.has_reached_processes())
         await self._group.remove()
-        return has_exceeded_memory
+        return reached
 
 
 class LocalRuntime:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from ...ports.runtime import Exit, ExitCause, Output
 
@@ -54,15 +54,22 @@ class LaunchRequest:
     kill: Sequence[str] = ()
 
 
+class ReachedLimits(NamedTuple):
+    """Limits that stopped something, as far as the runtime sees it: `memory` killed a process, `processes` refused one."""
+
+    memory: bool = False
+    processes: bool = False
+
+
 class Ending:
     """What a runtime does when the launcher has ended; the defaults do nothing."""
 
     async def kill(self) -> None:
         """End the agent: its launcher was killed before it could."""
 
-    async def release(self) -> bool:
-        """Remove what the agent used; return whether a memory limit ended it."""
-        return False
+    async def release(self) -> ReachedLimits:
+        """Remove what the agent used; return the limits that it has reached."""
+        return ReachedLimits()
 
 
 class SupervisedProcess:
@@ -241,29 +248,30 @@ class SupervisedProcess:
 
     async def _finish(self) -> None:
         kind, _, detail = self._message.decode(errors="replace").partition(" ")
-        has_exceeded_memory = False
+        reached = ReachedLimits()
         try:
             if not kind:
                 await self._ending.kill()
-            has_exceeded_memory = await self._ending.release()
+            reached = await self._ending.release()
         finally:
             self._drain_streams()
             if kind == "not_started" and detail:
                 self._accept(_Stream("stderr", _CHUNK_BYTES), detail.encode(errors="replace"))
             self.close_input()
-            self._ended.set_result(self._exit(kind, detail, has_exceeded_memory=has_exceeded_memory))
+            self._ended.set_result(self._exit(kind, detail, reached))
             self._wake()
 
-    def _exit(self, kind: str, detail: str, *, has_exceeded_memory: bool) -> Exit:
+    def _exit(self, kind: str, detail: str, reached: ReachedLimits) -> Exit:
         if kind == "not_started":
             return Exit(None, "not_started")
         if kind != "exit":
-            return Exit(None, self._cause or "lost")
+            return Exit(None, self._cause or "lost", reached.processes)
         number = int(detail)
         code = 128 - number if number < 0 else number
         if code in self.not_started_codes and self._cause is None:
             return Exit(None, "not_started")
-        return Exit(code, self._cause or ("memory_limit" if has_exceeded_memory and code else "exited"))
+        cause = self._cause or ("memory_limit" if reached.memory and code else "exited")
+        return Exit(code, cause, reached.processes)
 
     def _drain_streams(self) -> None:
         """Take all that is in the pipes now: everything that could write to them is gone."""

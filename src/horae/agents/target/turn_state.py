@@ -28,6 +28,7 @@ UNKNOWN_ERROR: Final = "Unknown error"
 COMPLETED: Final = "Completed"
 NO_RESULT: Final = "The agent ended without a result."
 NO_ANSWER: Final = "The agent ended before it had answered all messages."
+PROCESS_LIMIT: Final = "The agent was refused further processes at its limit."
 _MAX_RUN: Final = "longest time of a run"
 _STDERR_CHARACTERS: Final = 200
 _STALE_SESSION: Final = re.compile(
@@ -223,7 +224,8 @@ class TurnState:
             case CancelRequested():
                 return self._stop("cancelled")
             case AgentEnded(ended, stderr):
-                return self._settle(ended, stderr)
+                reached = [WriteLog(PROCESS_LIMIT, "warning")] if ended.is_process_limited else []
+                return [*reached, *self._settle(ended, stderr)]
 
     def _take_result(self, result: AgentResult, at: float) -> list[Action]:
         self._had_output = True

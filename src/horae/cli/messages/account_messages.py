@@ -121,7 +121,7 @@ STORAGE_FIX: Final = Message(
     "an admin allows more bytes; 'horae rm TASK' and retention make room too",
     "由管理员放宽字节数；“horae rm 任务”和历史保留期也会腾出空间",
 )
-RESTORE_FIX: Final = Message("an admin lets it go on", "由管理员恢复")
+RESTORE_FIX: Final = Message("an admin restores it", "由管理员恢复")
 ROLE_FIX: Final = Message("an admin lets its tasks fire again", "由管理员使其任务重新触发")
 NO_OWNERS: Final = Message("No owners yet: horae owner add NAME", "还没有所有者:horae owner add 名称")
 OWNER_SET: Final = Message("{name} is set (version {version}).", "{name} 已设置(版本 {version})。")

@@ -32,6 +32,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "没有上下文“{name}”。",
             "“horae context ls”可列出,“horae login 地址”可新建。",
         ),
+        "no_context_of_deployment": RefusalEntry(
+            NotFound,
+            "The owner '{owner}' belongs to the deployment '{deployment}', and no context has a token of it.",
+            "Log in at the same router with a token of that deployment: horae login {server} --name {deployment}",
+            "所有者“{owner}”属于部署“{deployment}”,但没有上下文持有该部署的令牌。",
+            "请用该部署的令牌在同一路由器登录:horae login {server} --name {deployment}",
+        ),
         "no_group_setting": RefusalEntry(
             BadUsage,
             "No setting of the group is given.",

@@ -35,11 +35,11 @@ rrule           RRULE:FREQ=MONTHLY;BYDAY=-1FR
     "zones": Message(
         """\
 A schedule keeps the zone that it names: "every day at 9am Europe/Berlin", or --zone (--tz).
-Where a new task names none, the first of these says it, and the receipt tells which: the zone of its owner
+If a new task names no zone, the first of these applies, and the receipt names it: the zone of its owner
 (horae owner set local --zone Europe/Berlin), HORAE_ZONE, TIMEZONE, TZ, the machine, UTC.
 A time that the clock skips runs at the end of the gap (gap next, shift, skip);
-one that it shows twice runs the first time (fold first, last, both).
-Zone data comes from the tzdata package alone: horae doctor says which version.
+a time that occurs twice runs the first time (fold first, last, both).
+Zone data comes from the tzdata package alone: horae doctor shows its version.
 """,
         """\
 计划保留其自带的时区:"每天9点 北京时间",或使用 --zone(--tz)。
@@ -69,13 +69,13 @@ horae runs --query 'state:failed,lost due:2026-11-01..2026-11-02'
     ),
     "json": Message(
         """\
---json on every command, or HORAE_OUTPUT=json for good: an object for one thing, a list for many ([] for none),
+--json on every command, or HORAE_OUTPUT=json: an object for one thing, a list for many ([] for none),
 a line for each in a stream. --fields a,b selects. Instants are RFC 3339 in UTC, with …_local in the task's zone.
 A failure is a problem on standard error, with its exit code: horae help exit-codes.
 Data goes to standard output; notes, progress and questions go to standard error.
 """,
         """\
-每个命令都有 --json,或用 HORAE_OUTPUT=json 固定下来:单个为对象,多个为列表(没有则为 []),流则每行一个。
+每个命令都有 --json,或设置 HORAE_OUTPUT=json:单个为对象,多个为列表(没有则为 []),流则每行一个。
 --fields a,b 选择字段。时刻为 UTC 的 RFC 3339,旁边的 …_local 为任务所在时区。
 失败时在标准错误输出一个 problem,含退出码:horae help exit-codes。
 数据写到标准输出;提示、进度和提问写到标准错误。
@@ -85,11 +85,11 @@ Data goes to standard output; notes, progress and questions go to standard error
         """\
 0    done
 1    an error, or doctor found something wrong
-2    written wrongly, or it needs a yes
+2    wrong usage, or a confirmation is missing
 3    not found
 4    not allowed
 5    conflict: its state does not allow this now
-6    invalid: a schedule, an option or a value that cannot be
+6    invalid: a schedule, an option or a value was refused
 7    the server or the store cannot be reached, or is damaged
 8    a wait took too long
 9    the run that was waited for did not succeed
@@ -103,7 +103,7 @@ Data goes to standard output; notes, progress and questions go to standard error
 3    未找到
 4    不允许
 5    冲突:当前状态不允许
-6    无效:计划、选项或值不成立
+6    无效:计划、选项或值被拒绝
 7    服务器或存储无法访问,或已损坏
 8    等待超时
 9    所等待的运行没有成功

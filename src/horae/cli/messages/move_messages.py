@@ -70,3 +70,7 @@ WOULD_MOVE_OWNER: Final = Message(
     "{owner} would be moved from {source} to {target} (dry run: nothing was written)",
     "将把 {owner} 从 {source} 迁移到 {target}(试运行:没有写入)",
 )
+CHANGE_THE_MAP: Final = Message(
+    "Now write into [owners] of {file}, and start the routers again: {text}",
+    "现在请在 {file} 的 [owners] 中写入下面一行,并重新启动路由器:{text}",
+)

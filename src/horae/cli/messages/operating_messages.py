@@ -74,6 +74,10 @@ NO_TLS: Final = Message(
 NO_API: Final = Message("not served: {because}", "未提供:{because}")
 PORT_TAKEN: Final = Message("port {port} is taken (--port chooses another)", "端口 {port} 已被占用(可用 --port 另选)")
 NOT_INSTALLED: Final = Message("install it with: pip install 'horae[server]'", "请先安装:pip install 'horae[server]'")
+ROUTER_READY: Final = Message(
+    "The router listens at {url}, in front of: {names}.", "路由器监听 {url},后面的部署:{names}。"
+)
+ROUTE_TITLES: Final = Message("OWNER|DEPLOYMENT|URL", "所有者|部署|地址")
 SERVER_DIED: Final = Message(
     "the API's process {pid} died ({how}); it restarts in {pause:g} s",
     "接口进程 {pid} 已终止({how});{pause:g} 秒后重新启动",

@@ -70,8 +70,8 @@ CATALOGUE: Final = RefusalCatalogue(
         ),
         "needs_yes": RefusalEntry(
             BadUsage,
-            "{deed}: this needs a yes, and there is no terminal to ask on.",
-            "Say it with --yes.",
+            "{deed}: this needs a confirmation, and there is no terminal for the question.",
+            "Confirm it with --yes.",
             "{deed_zh}:需要确认,但没有可以询问的终端。",
             "请加上 --yes。",
         ),

@@ -41,7 +41,7 @@ class Printer:
     """Output options of one command, and the methods that print with them.
 
     `store`, `server` and `owner` are the values of `--store`, `--server` and `--owner`; `family` is the first word of the
-    command. `yes` confirms questions in advance, `silent` forbids them. `program` begins printed commands; None: this process
+    command, `named_owner` the owner that it names, with `--owner` or as its argument. `yes` confirms questions in advance, `silent` forbids them. `program` begins printed commands; None: this process
     as it was called. `left_out`: store URLs that printed commands name without their password.
     """
 
@@ -49,6 +49,7 @@ class Printer:
     store: str | None = None
     server: str | None = None
     owner: str | None = None
+    named_owner: str | None = None
     family: str = ""
     json: bool = False
     plain: bool = False

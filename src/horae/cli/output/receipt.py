@@ -164,6 +164,7 @@ def _retries(policies: Policies, language: Language) -> str:
 
 
 def policies_line(policies: Policies, language: Language) -> str:
+    """Return the policies that every task has, and those of the others that were chosen."""
     line = messages.POLICIES.in_language(
         language,
         missed=missed_line(policies.missed, language),
@@ -171,14 +172,25 @@ def policies_line(policies: Policies, language: Language) -> str:
         retries=_retries(policies, language),
         timeout=duration_message(exact_duration(policies.timeout)),
     )
-    if policies.gate is None:
-        return line
-    gate = target_line(Target(policies.gate.kind, policies.gate.spec))
-    return line + messages.GATED.in_language(language, gate=gate)
+    return " · ".join([line, *_chosen_policies(policies, language)])
+
+
+def _chosen_policies(policies: Policies, language: Language) -> Iterator[str]:
+    if policies.gate is not None:
+        yield messages.GATED.in_language(language, gate=target_line(Target(policies.gate.kind, policies.gate.spec)))
+    if policies.start_within is not None:
+        length = duration_message(exact_duration(policies.start_within))
+        yield messages.START_WITHIN.in_language(language, length=length)
+    if policies.where:
+        yield messages.RUNS_WHERE.in_language(language, labels=format_labels(policies.where))
+    if policies.notify is not None:
+        separator = ", " if language == "en" else "、"
+        to, on = (separator.join(each) for each in (policies.notify.to, policies.notify.on))
+        yield messages.NOTIFIES.in_language(language, to=to, on=on)
 
 
 def more_policies_line(policies: Policies, language: Language) -> str:
-    line = messages.MORE_POLICIES.in_language(
+    return messages.MORE_POLICIES.in_language(
         language,
         give_up=messages.NEVER if policies.give_up_after is None else policies.give_up_after,
         guarantee=messages.GUARANTEES[policies.guarantee],
@@ -187,16 +199,6 @@ def more_policies_line(policies: Policies, language: Language) -> str:
         if policies.max_duration is None
         else duration_message(exact_duration(policies.max_duration)),
     )
-    if policies.start_within is not None:
-        length = duration_message(exact_duration(policies.start_within))
-        line += messages.START_WITHIN.in_language(language, length=length)
-    if policies.where:
-        line += messages.RUNS_WHERE.in_language(language, labels=format_labels(policies.where))
-    if policies.notify is None:
-        return line
-    separator = ", " if language == "en" else "、"
-    to, on = (separator.join(each) for each in (policies.notify.to, policies.notify.on))
-    return f"{line} · {messages.NOTIFIES.in_language(language, to=to, on=on)}"
 
 
 def missed_line(missed: Missed, language: Language) -> str:

@@ -26,6 +26,8 @@ class Context(NamedTuple):
     owner: str = ""
     plain_http: bool = False
     """Whether requests without TLS were allowed at login."""
+    deployment: str = ""
+    """Deployment of the token, where the server is a router."""
 
     def __repr__(self) -> str:
         return f"Context({self.name!r}, {self.server!r})"
@@ -43,6 +45,11 @@ class Contexts(NamedTuple):
     def find_server(self, server: str) -> Context | None:
         """Return the context of this address; of several, the one in use."""
         same = [each for each in self.known if each.server == server]
+        return next((each for each in same if each.name == self.current), same[0] if same else None)
+
+    def find_deployment(self, server: str, deployment: str) -> Context | None:
+        """Return the context of a deployment behind this router; of several, the one in use."""
+        same = [each for each in self.known if (each.server, each.deployment) == (server, deployment)]
         return next((each for each in same if each.name == self.current), same[0] if same else None)
 
     @property
@@ -86,7 +93,14 @@ def read_contexts() -> Contexts:
 def _read(value: Mapping[str, Any]) -> Contexts:
     items = value["contexts"].items()
     known = tuple(
-        Context(name, each["server"], each["token"], each.get("owner", ""), each.get("plain_http") is True)
+        Context(
+            name,
+            each["server"],
+            each["token"],
+            each.get("owner", ""),
+            each.get("plain_http") is True,
+            each.get("deployment", ""),
+        )
         for name, each in items
     )
     return Contexts(tuple(sorted(known)), value.get("current"))
@@ -112,7 +126,7 @@ def _shape(contexts: Contexts) -> dict[str, Any]:
     return {
         "current": contexts.current,
         "contexts": {
-            each.name: {"server": each.server, "token": each.token, "owner": each.owner, "plain_http": each.plain_http}
+            each.name: {name: value for name, value in each._asdict().items() if name != "name"}
             for each in contexts.known
         },
     }

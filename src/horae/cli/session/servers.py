@@ -39,8 +39,31 @@ class Server(NamedTuple):
 def server_of(out: Printer) -> Server | None:
     """Return the server of a command; None: it works on a store.
 
+    At a router, an owner that the command names chooses the context of its deployment, unless a context was named.
+
     Precedence: `--server`, `--store`, the environment, the store of a settings file, the context in use.
     """
+    server = _chosen_server(out)
+    return server if server is None or out.named_owner is None else _for_owner(out, server, out.named_owner)
+
+
+def _for_owner(out: Printer, server: Server, owner: str) -> Server:
+    """Return the server with the context of the owner's deployment, where the server is a router and the map is known."""
+    here = server.context
+    if here is None or server.by_name or not here.deployment or here.owner == owner or not out.settings.deployments:
+        return server
+    from ...router.deployment_map import read_deployment_map  # noqa: PLC0415 - only where there is a map
+
+    deployment = read_deployment_map(out.settings, plain_http=True).deployment_of(owner).name
+    if here.deployment == deployment:
+        return server
+    found = read_contexts().find_deployment(server.url, deployment)
+    if found is None:
+        raise refuse("no_context_of_deployment", owner=owner, deployment=deployment, server=server.url)
+    return Server(server.url, f"context {found.name}", found, by_name=True)
+
+
+def _chosen_server(out: Printer) -> Server | None:
     if out.server is not None:
         return _resolve(out.server, "--server")
     if out.store is not None:

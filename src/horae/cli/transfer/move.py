@@ -15,6 +15,7 @@ from ..messages import move_messages as words
 from ..messages.operating_refusals import refuse
 from ..output.printer import Printer
 from ..session.interruptible import run_interruptible
+from .mapped_move import MappedMove, resolve_names
 
 if TYPE_CHECKING:
     from ...ports.transfer import Part
@@ -30,11 +31,15 @@ _IDENTIFYING_PARAMETERS: Final = frozenset({"host", "port", "schema", "prefix", 
 
 
 @click.command("move", cls=Command, local_only=True)
-@click.argument("source", metavar="FROM_URL", help="The store that holds the deployment.")
+@click.argument(
+    "source", metavar="FROM_URL", help="The store that holds the deployment; with --owner also its name in horae.toml."
+)
 @click.argument("target", metavar="TO_URL", help="A new store, or one to which this was begun before.")
 @click.option("--owner", metavar="OWNER", help="Move this owner alone, between running deployments.")
 @click.option(
-    "--place", metavar="TEXT", help="With --owner: the new address that callers are given; by default the new store."
+    "--place",
+    metavar="TEXT",
+    help="With --owner: the new address that callers are given; by default the new store, or the url of the named deployment.",
 )
 @click.option("--wait", metavar="5m", default="5m", help="With --owner: longest time to wait for its live runs.")
 @click.option("--to-key-file", metavar="FILE", help="With --owner: the key file of the new place, if it is another.")
@@ -56,7 +61,8 @@ def move_store(
     from ..messages.refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
     from ..session.open_store import display_location, prepare_url, refuse_memory, store_exists  # noqa: PLC0415
 
-    from_settings, to_settings = map(out.command_settings.with_store, (source, target))
+    mapped = MappedMove(source, target) if owner is None else resolve_names(out, source, target, owner)
+    from_settings, to_settings = map(out.command_settings.with_store, (mapped.source, mapped.target))
     for each in (from_settings, to_settings):
         refuse_memory(each)
     if not store_exists(from_settings):
@@ -68,7 +74,7 @@ def move_store(
             if not store_exists(each):
                 raise refuse_store("no_such_store", path=display_location(each))
             prepare_url(each, create=False)
-        request = OwnerMoveRequest(owner, source, target, place, wait, to_key_file, abort, dry_run)
+        request = OwnerMoveRequest(owner, place or mapped.place, wait, to_key_file, abort, dry_run, mapped.line)
         move_owner(out, request, from_settings, to_settings)
         return
     if place is not None or to_key_file is not None or abort:
@@ -230,6 +236,7 @@ def _shape(result: _MoveResult, keys: _Keys) -> dict[str, Any]:
         "resumed": result.begun is not None and not result.begun.done,
         "moved_before": result.begun is not None and result.begun.done,
         "given_up": False,
+        "map_line": None,
         "parts": [
             {"part": part.value, "number": digest.item_count, "digest": None if result.dry_run else digest.hex_digest}
             for part, digest in result.parts.items()

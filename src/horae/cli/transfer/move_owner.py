@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..messages import move_messages as words
 from ..output.printer import Printer
 from ..session.interruptible import run_interruptible
+from .mapped_move import MapLine
 from .move import open_named_store
 
 if TYPE_CHECKING:
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class OwnerMoveRequest(NamedTuple):
-    """`place` is the new address that callers are given, `key_file` that of the target if it has another one."""
+    """`place` is the new address that callers are given, `key_file` that of the target if it has another one, `line` what to
+    write into the map of deployments afterwards."""
 
     owner: str
-    source: str
-    target: str
     place: str | None
     wait: str
     key_file: str | None
     abort: bool
     dry_run: bool
+    line: MapLine | None = None
 
 
 def move_owner(out: Printer, request: OwnerMoveRequest, from_settings: Settings, to_settings: Settings) -> None:
@@ -106,6 +107,8 @@ def _show(out: Printer, request: OwnerMoveRequest, source: str, target: str, res
         out.note(words.OWNER_STAYS, **names)
     else:
         out.note(words.OWNER_MOVED_BEFORE if result.moved_before else words.OWNER_MOVED, **names)
+        if request.line is not None:
+            out.note(words.CHANGE_THE_MAP, **request.line._asdict())
 
 
 def _shape(request: OwnerMoveRequest, source: str, target: str, result: OwnerMoveResult) -> dict[str, Any]:
@@ -117,6 +120,7 @@ def _shape(request: OwnerMoveRequest, source: str, target: str, result: OwnerMov
         "resumed": result.resumed and not result.moved_before,
         "moved_before": result.moved_before,
         "given_up": request.abort,
+        "map_line": None if request.line is None or request.abort else request.line.text,
         "parts": [
             {"part": part.value, "number": digest.item_count, "digest": digest.hex_digest}
             for part, digest in result.parts.items()

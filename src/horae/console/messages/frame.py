@@ -32,6 +32,7 @@ TEXTS: Final[dict[str, Message]] = {
     "zone": Message("Time zone", "时区"),
     "apply": Message("Apply", "应用"),
     "sign_out": Message("Sign out", "退出登录"),
+    "deployment": Message("Deployment: {name}", "部署:{name}"),
     "show_as_table": Message("Show as table", "以表格显示"),
     # --- sign in ---------------------------------------------------------------------------------------------------
     "sign_in": Message("Sign in", "登录"),

@@ -227,22 +227,22 @@ _PAUSE_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
         "由二者之一批准：horae approve {id}",
     ),
     PauseCause.AGENT_STOPPED: (
-        "Its agent '{agent}' was stopped. Its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "Its agent '{agent}' was stopped. Its owner or an admin restarts it: horae agent restart {agent} --owner {owner}",
         "其智能体“{agent}”已被停止。由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
     ),
     PauseCause.OWNER_REVOKED: (
-        "After a new token, its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "After a new token, its owner or an admin restarts it: horae agent restart {agent} --owner {owner}",
         "创建新令牌后，由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
     ),
 }
 """Commands that end a pause of an agent's task which `resume` does not end."""
 _STOP_REMEDIES: Final[dict[str, tuple[str, str]]] = {
     ALL_STOPPED_NOTE: (
-        "All agents were stopped. An admin lets them go on: horae agent restart --all",
+        "All agents were stopped. An admin restarts them: horae agent restart --all",
         "所有智能体已被停止。由管理员恢复：horae agent restart --all",
     ),
     GROUP_STOPPED_NOTE: (
-        "The group was stopped. An admin lets it go on: horae group start {folder}",
+        "The group was stopped. An admin starts it: horae group start {folder}",
         "该群组已被停止。由管理员恢复：horae group start {folder}",
     ),
 }
@@ -341,7 +341,7 @@ def _input_words(planned: Run | Entry) -> tuple[str, str]:
 
 def _target_words(run: Run) -> tuple[str, str]:
     """Quote the target that skipped the run itself, the gate that was closed or failed, or the numbers of a budget."""
-    if run.reason is Reason.BUDGET_EXHAUSTED and run.error is not None:
+    if run.reason is Reason.OVER_BUDGET and run.error is not None:
         return run.error, note_in("zh", run.error)
     if run.reason not in _QUOTED or run.error is None:
         return "", ""

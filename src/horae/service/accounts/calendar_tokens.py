@@ -33,7 +33,7 @@ from .rights import refuse_agent
 MAX_CALENDAR_TOKENS: Final = 20
 """Limit per owner."""
 VIA: Final = "calendar"
-_TEXT: Final = re.compile(r"(cal_[0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
+CALENDAR_TOKEN_TEXT: Final = re.compile(r"(cal_[0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
 _ID: Final = re.compile(r"cal_[0-9a-f]{32}", re.ASCII)
 _COUNTER_KIND: Final = "calendar_token_seats"
 _SECRET_BYTES: Final = 32
@@ -105,7 +105,7 @@ class CalendarTokens:
 
         Also where the owner is an admin, the feed has the owner's own tasks only.
         """
-        match = _TEXT.fullmatch(text)
+        match = CALENDAR_TOKEN_TEXT.fullmatch(text)
         record = None if match is None else await self._store.get_record(CALENDAR_TOKEN_KIND, match[1])
         token = None if record is None else calendar_token_from(record)
         is_match = is_secret("" if match is None else match[2], None if token is None else token.hash)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from ...clock import Clock
@@ -19,6 +20,8 @@ MOVE_KIND: Final = "owner.move"
 """Kind of the records of moves that are under way."""
 MOVED_KIND: Final = "owner.moved"
 """Kind of the records that say where owners live that have left this deployment for good."""
+HELD_KIND: Final = "owner.move.record"
+"""Kind of the records of an owner that has not arrived yet."""
 MOVE_CACHE_SECONDS: Final = 0.25
 """A process notices so late that a move has begun; the move waits longer before it relies on that."""
 _MOVED_CACHE_SECONDS: Final = 10.0
@@ -65,6 +68,22 @@ class OwnerMove(NamedTuple):
                 return refuse("owner_arriving", owner=self.owner)
             case MovePhase.LEFT:
                 return refuse("owner_moved", owner=self.owner, place=self.place)
+
+
+def held_key(owner: str, kind: str, key: str) -> str:
+    """Return the key under which a record of this kind and key is held until its owner has arrived."""
+    return f"{owner}/{blake2b(f'{kind}/{key}'.encode(), digest_size=16).hexdigest()}"
+
+
+def encode_held(owner: str, copy: Record) -> Record:
+    """Return the held record of the copy of a record."""
+    body = [copy.kind, copy.key, copy.owner, copy.body, None if copy.expires is None else str(copy.expires)]
+    return Record(HELD_KIND, held_key(owner, copy.kind, copy.key), owner, json.dumps(body, ensure_ascii=False))
+
+
+def decode_held(held: Record) -> Record:
+    kind, key, owner, body, expires = json.loads(held.body)
+    return Record(kind, key, owner, body, expires=None if expires is None else datetime.fromisoformat(expires))
 
 
 class _Cached(NamedTuple):

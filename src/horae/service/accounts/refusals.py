@@ -240,6 +240,13 @@ CATALOGUE: Final = RefusalCatalogue(
             "其重试的 {name} 为 {found_zh}，至少需要 {least_zh}。",
             "请将 {name} 设为 {least} 或更长，或不重试。管理员可用以下命令放宽：{command}",
         ),
+        "task_lanes_over_quota": RefusalEntry(
+            InvalidTask,
+            "These are {found} lanes; a task of this owner may have {most}.",
+            "Leave some of them out, or ask an admin: {command}",
+            "这里有 {found} 个通道;该所有者的一个任务最多可有 {most} 个。",
+            "请去掉一些通道,或联系管理员执行:{command}",
+        ),
         "too_many_tasks": RefusalEntry(
             TooMuch,
             "{used} of {most} active tasks are in use, and this would make {wanted}.",

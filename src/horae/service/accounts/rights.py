@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL, Principal
 from ...model.accounts.system_owner import EVERY_SYSTEM_OWNER, account_of, is_system_owner, system_owner
 from ...model.lanes.lane import OWNER_LANE_PREFIX, agent_lane, owner_lane_prefix
+from ...model.limits import KEY_CHARACTERS
 from ...model.task import Task
+from ...model.text.field_checks import check_text
 from ...ports.store import TaskFilter
 from .refusals import refuse
 
@@ -113,6 +115,9 @@ def task_lanes(
         return wanted
     kept = {*granted, *(() if before is None else before.lanes)}
     given = (*(() if wanted.lane is None else (wanted.lane,)), *wanted.further)
+    for place, name in enumerate(given):
+        # Here, because the full name of an empty one is not empty.
+        check_text("lane" if place == 0 and wanted.lane is not None else "lanes", name, KEY_CHARACTERS)
     names = [name if name in kept else full_lane_name(principal, owner, name) for name in given]
     if principal.agent is not None:
         names.insert(0, agent_lane(principal.owner, principal.agent))

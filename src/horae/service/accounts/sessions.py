@@ -50,9 +50,9 @@ CACHED_SECONDS: Final = 0.5
 """Cache lifetime: another process may honour a revoked session for so long."""
 _SECRET_BYTES: Final = 32
 _CODE_BYTES: Final = 24
-_KEY_CHARACTERS: Final = 16
+LINK_KEY_CHARACTERS: Final = 16
 _COOKIE: Final = re.compile(r"ses_([0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
-_CODE: Final = re.compile(r"[0-9a-f]{48}", re.ASCII)
+LINK_CODE: Final = re.compile(r"[0-9a-f]{48}", re.ASCII)
 _CLIENT_CHARACTERS: Final = 200
 _MAX_CACHED: Final = 4_096
 _TRIES: Final = 100
@@ -127,7 +127,7 @@ class Sessions:
         principal.require_scope(Scope.READ)
         code = self._bytes(_CODE_BYTES).hex()
         token = principal.actor if principal.actor.startswith(TOKEN_PREFIX) else ""
-        key, expires = code[:_KEY_CHARACTERS], self._clock.now() + LINK_LIFETIME
+        key, expires = code[:LINK_KEY_CHARACTERS], self._clock.now() + LINK_LIFETIME
         link = SignInLink(key, principal.owner, principal.scopes, hash_secret(code), expires, token)
         row = self._audit.row(principal, "link.make", principal.owner)
         # The session needs an account; the local owner has none before its first token.
@@ -139,7 +139,9 @@ class Sessions:
 
     async def open_with_link(self, code: str, *, client: str = "", request: str = "") -> OpenedSession:
         """Open a session with a code. The same transaction uses the code up, so that it opens one session only."""
-        record = await self._store.get_record(LINK_KIND, code[:_KEY_CHARACTERS]) if _CODE.fullmatch(code) else None
+        record = (
+            await self._store.get_record(LINK_KIND, code[:LINK_KEY_CHARACTERS]) if LINK_CODE.fullmatch(code) else None
+        )
         link = None if record is None else link_from(record)
         is_match = is_secret(code, None if link is None else link.hash)
         if record is None or link is None or not is_match or link.expires <= self._clock.now():

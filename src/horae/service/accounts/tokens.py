@@ -52,7 +52,7 @@ MAX_TOKENS: Final = MAX_PAGE_SIZE
 CACHED_SECONDS: Final = 0.5
 """Cache lifetime: another process may honour a revoked token for so long."""
 _SECRET_BYTES: Final = 32
-_TEXT: Final = re.compile(r"horae_([0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
+TOKEN_TEXT: Final = re.compile(r"horae_([0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
 _ID: Final = re.compile(r"tok_[0-9a-f]{32}", re.ASCII)
 _MAX_CACHED: Final = 4_096
 _TRIES: Final = 100
@@ -94,7 +94,7 @@ class Tokens:
 
     async def authenticate(self, text: str, *, via: str, request: str = "") -> Principal:
         """Return the principal of a token; every kind of invalid token gets the same refusal."""
-        match = _TEXT.fullmatch(text)
+        match = TOKEN_TEXT.fullmatch(text)
         if match is None:
             raise refuse("bad_token")
         found, _, principals = await self._look_up(sha256(text.encode()).digest(), match[1], match[2])

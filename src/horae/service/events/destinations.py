@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 from ...choices import Language
 from ...clock import Clock
-from ...errors import Refusal
+from ...errors import InvalidSchedule, Refusal
 from ...model.accounts.principal import Principal, Scope
 from ...model.accounts.system_owner import account_of
 from ...model.events.destination import (
@@ -45,6 +45,7 @@ from ...schedule.zones import find_zone
 from ..accounts.audit import Audit
 from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_page
+from ..tasks.task_request import note_zone_field
 from .message_client import MessageClient
 from .notice_sender import with_attempt
 from .refusals import refuse
@@ -246,7 +247,11 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if fields.get("zone") is not None:
         check_text("zone", fields["zone"], KEY_CHARACTERS)
-        changes["zone"] = find_zone(fields["zone"]).name
+        try:
+            changes["zone"] = find_zone(fields["zone"]).name
+        except InvalidSchedule as refusal:
+            note_zone_field(refusal, fields["zone"])
+            raise
     if "quiet" in fields:
         changes["quiet"] = None if fields["quiet"] is None else parse_quiet_hours(fields["quiet"])
     if fields.get("reminders") is not None:

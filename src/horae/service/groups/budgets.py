@@ -79,7 +79,7 @@ class BudgetRefusal(NamedTuple):
 
     @property
     def outcome(self) -> Skipped:
-        return Skipped(self.note, Reason.BUDGET_EXHAUSTED)
+        return Skipped(self.note, Reason.OVER_BUDGET)
 
 
 class BudgetState(NamedTuple):

@@ -83,7 +83,7 @@ class Streams:
         _check_agent(principal, name)
         owner_name = check_owner(principal, owner)
         if not drafts:
-            raise refuse("empty_message")
+            raise refuse("no_messages")
         if len(drafts) > APPEND_MESSAGES:
             raise refuse("too_many_messages", most=APPEND_MESSAGES)
         now = self._clock.now()

@@ -162,28 +162,34 @@ class TaskLookup:
 
         An unfinished task wins over finished ones; of several finished tasks with one name, the newest is taken.
         """
+        matches = await self.named(principal, name)
+        if not matches:
+            raise refuse("no_such_task", id=name)
+        if len(matches) > 1:
+            raise refuse("ambiguous_name", name=name, found=list_tasks([each.task for each in matches]))
+        return matches[0]
+
+    async def named(self, principal: Principal, name: str) -> Sequence[Facts]:
+        """Return the tasks that `find_by_name` chooses from: several if the name is ambiguous, none if no task has it."""
         principal.require_scope(Scope.READ)
         check_id(name, "no_such_task")
         facts = await self._book.facts(name, principal.owner_filter)
         if facts is not None and can_see(principal, facts.task):
-            return facts
+            return (facts,)
         keyed = await self.find_by_key(principal, name)
         if keyed is not None and keyed.status.state not in FINISHED_STATES:
-            return keyed
+            return (keyed,)
         searches = (self._unfinished_named, self._finished_named, self._by_id_prefix, self._by_name_prefix)
         for number, search in enumerate(searches):
-            matches = await search(principal, name)
-            if len(matches) == 1:
-                return matches[0]
-            if matches:
-                raise refuse("ambiguous_name", name=name, found=list_tasks([each.task for each in matches]))
+            if matches := await search(principal, name):
+                return matches
             if number == 0 and keyed is not None:
-                return keyed
+                return (keyed,)
         listed, _, _ = name.partition(" ")
         if listed != name and (is_id_prefix(TASK, listed) or is_id_prefix(TASK, listed[:-1])):
             # A candidate as a refusal lists it: id, name and owner.
-            return await self.find_by_name(principal, listed)
-        raise refuse("no_such_task", id=name)
+            return await self.named(principal, listed)
+        return ()
 
     async def _resolve_after(
         self, principal: Principal, schedule: Schedule, owner: str | None = None, *, is_preview: bool = False

@@ -56,7 +56,7 @@ def check_task(principal: Principal, task: Task, before: Task | None, now: datet
     if gate is not None and (before is None or before.policies.gate != task.policies.gate):
         _check_target(quotas, gate.spec)
     if before is None or before.lanes != task.lanes:
-        _check_lanes(quotas, task.lanes)
+        _check_lanes(principal, task.lanes)
     if before is None or before.schedule != task.schedule:
         check_schedule(principal, task.schedule, now)
     if before is None or before.policies != task.policies:
@@ -91,9 +91,11 @@ def check_payload(quotas: Quotas, payload: str) -> None:
         raise refuse_task("payload_too_large", size=size, most=quotas.payload_bytes)
 
 
-def _check_lanes(quotas: Quotas, lanes: Sequence[str]) -> None:
-    if quotas.task_lanes is not None and len(lanes) > quotas.task_lanes:
-        raise refuse_task("too_many_task_lanes", most=quotas.task_lanes, found=len(lanes))
+def _check_lanes(principal: Principal, lanes: Sequence[str]) -> None:
+    most, found = principal.quotas.task_lanes, len(lanes)
+    if most is not None and found > most:
+        command = command_for(principal, "task_lanes", str(found))
+        raise refuse("task_lanes_over_quota", most=most, found=found, command=command)
 
 
 def limit_chain(principal: Principal, change: Change) -> Change:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +19,7 @@ from ...ports.full_store import FullStore
 from ...ports.records import Record, RecordWrite
 from ...ports.transfer import Part
 from ...service.accounts.audit import HEAD_KIND, OPEN_KIND, SEALED_KIND
-from ...service.accounts.owner_moves import MOVE_KIND, MOVED_KIND
+from ...service.accounts.owner_moves import HELD_KIND, MOVE_KIND, MOVED_KIND, decode_held, encode_held, held_key
 from ...service.accounts.secret_grants import SECRET_KIND
 from ...service.accounts.secrets import open_sealed, seal_again
 from ...service.events.delivery import SIGNING_OWNER_PREFIX
@@ -28,8 +27,6 @@ from ...service.events.message_client import ADDRESS_OWNER_PREFIX
 from ..digest import PartDigest, read_pages
 from .content import names_of
 
-HELD_KIND: Final = "owner.move.record"
-"""Kind of the records of an owner that has not arrived yet."""
 _STAYING: Final = frozenset(
     {MOVE_KIND, MOVED_KIND, HELD_KIND, REMOVED_EVENTS, OPEN_KIND, SEALED_KIND, HEAD_KIND, SESSION_KIND, LINK_KIND}
 )
@@ -72,7 +69,7 @@ class OwnerRecords:
     async def digest_target(self) -> PartDigest:
         part_digest = PartDigest()
         async for held in self._read_held():
-            part_digest = part_digest.add_items(Part.RECORDS, [_plain(_decode(held), self._target.cipher)])
+            part_digest = part_digest.add_items(Part.RECORDS, [_plain(decode_held(held), self._target.cipher)])
         return part_digest
 
     async def clear_source(self) -> None:
@@ -97,7 +94,7 @@ class OwnerRecords:
                 return
             writes: list[RecordWrite] = []
             for each in held:
-                record = _at_position(_decode(each), position)
+                record = _at_position(decode_held(each), position)
                 known = await self._target.store.get_record(record.kind, record.key)
                 writes.append(RecordWrite(record, None if known is None else known.version))
                 writes.append(RecordWrite(each, each.version, dropped=True))
@@ -110,16 +107,15 @@ class OwnerRecords:
             await self._target.store.drop_record(HELD_KIND, held.key, held.version)
 
     async def _hold(self, record: Record) -> str:
-        key = f"{self._owner}/{blake2b(f'{record.kind}/{record.key}'.encode(), digest_size=16).hexdigest()}"
+        key = held_key(self._owner, record.kind, record.key)
         known = await self._target.store.get_record(HELD_KIND, key)
         wanted = _plain(record, self._source.cipher)
-        if known is None or _plain(_decode(known), self._target.cipher) != wanted:
+        if known is None or _plain(decode_held(known), self._target.cipher) != wanted:
             copy = record
             if record.kind == SECRET_KIND:
                 copy = seal_again(record, open_sealed(record, self._source.cipher), self._target.cipher)
-            body = [copy.kind, copy.key, copy.owner, copy.body, None if copy.expires is None else str(copy.expires)]
-            held = Record(HELD_KIND, key, self._owner, json.dumps(body, ensure_ascii=False))
-            await self._target.store.put_record(held, replacing=None if known is None else known.version)
+            replaced = None if known is None else known.version
+            await self._target.store.put_record(encode_held(self._owner, copy), replacing=replaced)
         return key
 
     async def _read(self) -> AsyncIterator[Record]:
@@ -130,7 +126,7 @@ class OwnerRecords:
                 owners.add(_owner_of_secret(record))
         # Some may be held at the target already, and removed at the source.
         async for held in self._read_held():
-            record = _decode(held)
+            record = decode_held(held)
             if record.kind in _WITH_POSITION:
                 owners.add(_owner_of_secret(record))
         async for items, _ in read_pages(self._source.store, Part.RECORDS):
@@ -159,11 +155,6 @@ def _owner_of_secret(record: Record) -> str:
     if record.kind == WEBHOOK_KIND:
         return SIGNING_OWNER_PREFIX + record.key
     return f"{ADDRESS_OWNER_PREFIX}{json.loads(record.body)['id']}"
-
-
-def _decode(held: Record) -> Record:
-    kind, key, owner, body, expires = json.loads(held.body)
-    return Record(kind, key, owner, body, expires=None if expires is None else datetime.fromisoformat(expires))
 
 
 def _plain(record: Record, cipher: Cipher) -> Any:

@@ -148,6 +148,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "resumed": BOOLEAN,
             "moved_before": BOOLEAN,
             "given_up": BOOLEAN,
+            "map_line": nullable(TEXT),
             "parts": list_of(
                 closed(
                     {
@@ -177,6 +178,15 @@ SHAPES: Final[dict[str, Schema]] = {
         }
     )
     | answer_of("move"),
+    "route": closed(
+        {
+            "type": choice("router.ready", "router.map"),
+            "url": nullable(TEXT),
+            "deployments": list_of(closed({"name": TEXT, "url": TEXT})),
+            "owners": list_of(closed({"owner": TEXT, "deployment": TEXT})),
+        }
+    )
+    | answer_of("route"),
     "up": {
         "oneOf": [
             closed(

@@ -112,6 +112,8 @@ def read_gate(value: object) -> Gate:
     except Refusal as refusal:
         if str(refusal.facts.get("name", "")).startswith("target"):
             refusal.facts["name"] = f"gate.{refusal.facts['name']}"
+        if refusal.code == "two_targets":
+            refusal.facts["gate"] = ""  # of several kinds
         raise
     chosen = {name: fields[name] for name in ("timeout", "state") if fields.get(name) is not None}
     if "timeout" in chosen:

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from ....model.accounts.principal import Principal
 from ....model.messages import PAGE_MESSAGES
-from ....schedule.durations import parse_duration
 from ....service.messages.streams import Streams
+from ....service.tasks.task_request import read_duration
 from ....web.pagination import decode_cursor, page_response
 from ....web.parameters import Body, Path, Query
 from ....web.responses import json_response, no_content
@@ -61,7 +61,7 @@ async def put_stream(
     dry_run: DryRun = False,
 ) -> Response:
     keep_for = text_or_none("keep_for", body.get("keep_for"))
-    duration = None if keep_for is None else parse_duration(keep_for)
+    duration = None if keep_for is None else read_duration("keep_for", keep_for)
     stream = await _streams(request, dry_run=dry_run).put(
         principal, name, owner, keep=body.get("keep"), keep_for=duration
     )

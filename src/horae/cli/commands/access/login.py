@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -49,10 +49,12 @@ def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_
     server = check_address(url)
     if not (plain_http or is_plain_http_allowed(out.settings)):
         refuse_plain_http(server)
-    chosen = _check_name(_default_name(server) if name is None else name)
-    token, found, server_version = _authenticate(out, server, piped=token_stdin)
+    if name is not None:
+        _check_name(name)
+    token, (found, server_version, deployment) = _authenticate(out, server, piped=token_stdin)
+    chosen = _check_name(_default_name(server, deployment if found.admin else "")) if name is None else name
     server = token.url
-    write_contexts(read_contexts().add(Context(chosen, server, token.text, found.owner, plain_http)))
+    write_contexts(read_contexts().add(Context(chosen, server, token.text, found.owner, plain_http, deployment)))
     if out.json:
         out.data(_shape(chosen, server, found))
     elif out.quiet:
@@ -67,27 +69,37 @@ def login(out: Printer, *, url: str, token_stdin: bool, name: str | None, plain_
         out.note(words.OTHER_VERSION, theirs=server_version, ours=__version__)
 
 
-def _authenticate(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
+class _Identified(NamedTuple):
+    """What a server reports for a token; `deployment` is empty where the server is no router."""
+
+    identity: TokenIdentity
+    version: str | None
+    deployment: str
+
+
+def _authenticate(out: Printer, server: str, *, piped: bool) -> tuple[FoundToken, _Identified]:
     """Return a token that the server accepts: from standard input, else the stored one of a local server, else typed."""
     kept = None if piped else find_local_token(server)
     if kept is not None:
         try:
-            return kept, *run_interruptible(_identify(out, kept))
+            return kept, run_interruptible(_identify(out, kept))
         except NotAuthenticated:
             if not out.asks:
                 raise
     text = token_from_input() if piped else _prompt_for_token(out, server)
     local = find_local(server)
     token = FoundToken(text, "given", server, store="" if local is None else local.store)
-    return token, *run_interruptible(_identify(out, token))
+    return token, run_interruptible(_identify(out, token))
 
 
-async def _identify(out: Printer, token: FoundToken) -> tuple[TokenIdentity, str | None]:
-    """Return the identity and version that the server reports for this token; an invalid token is refused."""
+async def _identify(out: Printer, token: FoundToken) -> _Identified:
+    """Return the identity, version and deployment that the server reports for this token; an invalid token is refused."""
     clock = SystemClock()
     connection = Connection(token.url, token.text, clock, out.language, plain_http=True)  # checked before
     try:
-        return await RemoteService(connection, clock, "UTC").whoami(), await connection.version()
+        identity = await RemoteService(connection, clock, "UTC").whoami()
+        deployment = connection.deployment
+        return _Identified(identity, await connection.version(), deployment)
     except NotAuthenticated:
         raise explain_refused_token(token) from None
     finally:
@@ -102,7 +114,13 @@ def _prompt_for_token(out: Printer, server: str) -> str:
     return read_token(getpass(replace_unprintable(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
 
 
-def _default_name(server: str) -> str:
+def _default_name(server: str, deployment: str) -> str:
+    """Return the host; an admin behind a router has one context for each deployment."""
+    name = _host_name(server)
+    return f"{name}-{deployment}" if deployment else name
+
+
+def _host_name(server: str) -> str:
     path = unix_path(server)
     if path is not None:
         return Path(path).stem

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...session.command_session import CommandSession
 
 _NONE: Final = "none"
-_FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(1), Fit(2), Fit(3, wrap=12))
+_FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(2), Fit(3), Fit(1, wrap=12))
 _NOTICE_FITS: Final = (Fit(1, wrap=12), Fit(1), Fit(), Fit(1), Fit(3), Fit(2, cut=12))
 _name_argument: Final = click.argument("name", metavar="NAME", help="A-Z a-z 0-9 _ . -")
 _owner_option: Final = click.option("--owner", help="Owner of the destination. Default: you.")

@@ -31,6 +31,8 @@ _POLL_SECONDS: Final = 0.2
 _SHOW: Final = "show"
 _MAX_NAMES: Final = 3
 _FITS: Final = (Fit(), Fit(wrap=8), Fit(6), Fit(4), Fit(2), Fit(), Fit(5), Fit(), Fit(3), Fit(7))
+_LABELS: Final = 8
+"""The column of labels."""
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
 
 
@@ -76,7 +78,7 @@ def _list(out: Printer) -> None:
     elif out.quiet:
         out.ids([each.node.id for each in found])
     elif now is not None and found:
-        out.table(out.translate(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
+        out.table(out.translate(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _fits(found))
         if out.on_terminal:
             out.aside(StyledText(out.translate(messages.TIMES_IN, zone=zone), "dim"))
     if not (out.json or out.quiet):
@@ -116,6 +118,13 @@ async def _load(app: CommandSession) -> tuple[tuple[NodeStatus, ...], datetime |
 async def _load_durability(app: CommandSession) -> Sequence[Check]:
     report = await app.service.doctor.durability(app.principal)
     return () if report is None else report.checks
+
+
+def _fits(found: Sequence[NodeStatus]) -> tuple[Fit, ...]:
+    """Labels that were chosen stay on a narrow terminal, unlike the label `node`, which every node has."""
+    if all(len(each.node.labels) <= 1 for each in found):
+        return _FITS
+    return (*_FITS[:_LABELS], Fit(1, wrap=12), *_FITS[_LABELS + 1 :])
 
 
 def _table(out: Printer, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:

@@ -44,7 +44,7 @@ _lease_option: Final = click.option(
     metavar="SECONDS",
     help="Lease in seconds, the same for all nodes on this store. Default: 15.",
 )
-_port_option: Final = click.option(
+port_option: Final = click.option(
     "--port",
     type=IntegerRange(0, 65535),
     metavar="PORT",
@@ -56,12 +56,12 @@ _metrics_port_option: Final = click.option(
     metavar="PORT",
     help="Port of this node's own metrics; 0 takes a free one. Default: none.",
 )
-_host_option: Final = click.option(
+host_option: Final = click.option(
     "--host", metavar="ADDRESS", help="Address on which the HTTP API listens. Default: 127.0.0.1."
 )
 
 
-_socket_option: Final = click.option(
+socket_option: Final = click.option(
     "--socket", "socket_path", type=FILE, metavar="PATH", help="Let the HTTP API listen on this unix socket too."
 )
 
@@ -102,9 +102,9 @@ _require_durable_option: Final = click.option(
 @_node_name_option
 @_require_durable_option
 @_processes_option
-@_port_option
-@_host_option
-@_socket_option
+@port_option
+@host_option
+@socket_option
 @_metrics_port_option
 @click.option("--no-api", is_flag=True, help="Run the engine alone, without the HTTP API.")
 @click.option("--no-engine", is_flag=True, help="Serve the HTTP API alone; `horae worker` runs the tasks.")
@@ -172,7 +172,7 @@ def up(
 
     with (
         open_api_socket(address, partial(show_no_api, out, address)) as listener,
-        _unix_socket(socket_path) as local,
+        unix_socket(socket_path) as local,
     ):
         if listener is not None:
             local_number = None if local is None else local.fileno()
@@ -181,7 +181,7 @@ def up(
 
 
 @contextmanager
-def _unix_socket(path: Path | None) -> Iterator[socket.socket | None]:
+def unix_socket(path: Path | None) -> Iterator[socket.socket | None]:
     if path is None:
         yield None
         return

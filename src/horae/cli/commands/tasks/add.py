@@ -217,10 +217,12 @@ def _show(out: Printer, created: CreatedTask) -> None:
     show_schedule(out, facts, created.now, made=True, names=created.names)
     out.row(out.translate(messages.DOES), target_line(task.target))
     out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
+    if task.lanes:
+        out.row(out.translate(messages.LANE), ", ".join(task.lanes))
     show_declared(out, task, created.declared)
     if not created.dry_run:
         if facts.status.pause is not None:
-            out.row(out.translate(messages.STATE), out.translate(messages.PAUSED_AT_BIRTH, name=task.id))
+            out.row(out.translate(messages.STATE), out.translate(messages.PAUSED_AT_CREATION, name=task.id))
         if created.edited is None:
             # No undo for an edit: `rm` would remove the task that existed before.
             out.row(out.translate(messages.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))

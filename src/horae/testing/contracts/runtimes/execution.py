@@ -74,7 +74,7 @@ class RuntimeExecutionContract(RuntimeCase):
         async with await harness.start(_TERM + ENDLESS) as process:
             connection = await harness.connected()
             done = await process.stop(grace=20)
-            assert done == (9, "stopped")
+            assert (done.code, done.cause) == (9, "stopped")
             assert [chunk.data async for chunk in process.output()] == [b"ending\n"]
             await harness.assert_ended(connection)
 

@@ -27,6 +27,8 @@ except OSError:
 
 
 class RuntimeLimitsContract(RuntimeCase):
+    reports_process_limit = True
+    """Whether the runtime sees that a control group refused the program a process."""
     reports_memory_limit = True
     """Whether the runtime sees that a control group ended the program; otherwise the exit code is 137."""
 
@@ -54,8 +56,10 @@ class RuntimeLimitsContract(RuntimeCase):
         async with await harness.start(_FORK_BOMB) as process:
             connection = await harness.connected()
             assert 1 <= int(await connection.read_line()) <= SMALL.processes
-            await process.stop()
+            ended = await process.stop()
         await harness.assert_ended(connection)
+        is_visible = self.reports_process_limit and (await harness.runtime.check())["processes"] == "cgroup"
+        assert ended.is_process_limited == is_visible
 
     async def test_endless_output_is_cut_and_ends_the_program(self, harness: RuntimeHarness) -> None:
         for stream in ("stdout", "stderr"):

@@ -611,6 +611,37 @@ class ChainsContract(Contract):
                 assert await bench.run_due() == ["j"]
         assert await bench.outcomes(join) == [RunState.SUCCEEDED] * 3
 
+    async def test_concurrent_edits_of_links_make_no_cycle(self, store: FullStore) -> None:
+        """Each of the two links alone is allowed: the transaction that commits second sees the first one."""
+        bench = await _bench(store)
+        first = await bench.root()
+        async with self.another(store) as other:
+            for _ in range(5):
+                one, two = [await bench.after(name, first) for name in "xy"]
+                found = await asyncio.gather(self._move(store, one, two), self._move(other, two, one))
+                assert sorted(found) == ["", "chain_cycle"]
+        assert await store.check() == ()
+
+    async def test_concurrent_edits_of_links_keep_the_depth(self, store: FullStore) -> None:
+        """A chain gets a further link while it is put behind another one: together that would be deeper than allowed."""
+        bench = await _bench(store)
+        first = await bench.root()
+        upper, lower = [[await bench.after(name, first)] for name in "ul"]
+        for half in (upper, lower):
+            while len(half) < MAX_DEPTH // 2:
+                half.append(await bench.after("n", half[-1]))
+        async with self.another(store) as other:
+            longer = _refusal(ChainBench(other).after("one more", lower[-1]))
+            found = await asyncio.gather(longer, self._move(store, lower[0], upper[-1]))
+        assert sorted(found) == ["", "chain_too_deep"]
+        assert await store.check() == ()
+
+    @staticmethod
+    async def _move(store: FullStore, task: Task, predecessor: Task) -> str:
+        """Let a task run after another one; return the code of the refusal, empty where it was accepted."""
+        moved = task._replace(schedule=After((Link(predecessor.id),)))
+        return await _refusal(store.change(task.id, None, lambda facts: edit(facts, moved, NOON)))
+
     async def test_another_handle_sees_new_links_at_once(self, store: FullStore) -> None:
         """The other handle has cached the task without successors: a settlement must not use that version."""
         bench = await _bench(store)

@@ -1,4 +1,4 @@
-"""Contract of plans: born with a past, skipped and counted, retried until they fail, reset; on every store the same."""
+"""Contract of plans, and of other tasks that began elsewhere: born with a past, skipped and counted, retried until they fail, reset; on every store the same."""
 # ruff: noqa: S101 - asserting is what a contract does
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from .....model.plans.plan import (
     schedule_of,
     skips_of,
 )
-from .....model.run import Run
-from .....model.task import Target
+from .....model.policy import Policies
+from .....model.reason import Reason
+from .....model.run import Run, Span
+from .....model.task import Target, TaskPast, TaskState
 from .....ports.full_store import FullStore
-from .....ports.store import DEFAULT_TERMS
-from ....factories import NODE, NOON, a_node
+from .....ports.store import DEFAULT_TERMS, RunFilter
+from .....schedule import Every
+from ....factories import HOUR, NODE, NOON, a_node
 from ..contract import Contract
 
 _TASK_ID = "tsk_019ca9450a0000000000000000000001"
@@ -76,6 +79,24 @@ async def _status(store: FullStore, now: datetime) -> PlanStatus:
 
 
 class PlansContract(Contract):
+    async def test_a_task_that_began_elsewhere_goes_on_where_it_was(self, store: FullStore) -> None:
+        past = TaskPast(NOON - 6 * HOUR, 3, NOON - 3 * HOUR, NOON - 2.5 * HOUR)
+        schedule = Every(interval=HOUR, repeat=5)
+        draft = Draft("ada", "hourly", schedule, Target("event", "{}"), "{}", Policies(), past=past)
+        await store.add([plan(draft, _TASK_ID, NOON)])
+        await store.join(a_node())
+        facts = await store.facts(_TASK_ID, "ada")
+        assert facts is not None
+        assert (facts.task.created, facts.status.counted, facts.status.last_end) == past[:3]
+        run = await _execute(store, NOON + _SECOND, Succeeded())
+        assert run.planned == NOON
+        rows = (await store.runs(RunFilter(task_id=_TASK_ID))).items
+        assert [row.span for row in rows if row.reason is Reason.MERGED] == [Span(NOON - 2 * HOUR, NOON - HOUR, 2)]
+        assert (await _execute(store, NOON + HOUR, Succeeded())).planned == NOON + HOUR
+        facts = await store.facts(_TASK_ID, "ada")
+        assert facts is not None
+        assert (facts.status.state, facts.entries) == (TaskState.COMPLETED, ())
+
     async def test_instants_before_the_receipt_of_a_plan_are_skipped_and_counted(self, store: FullStore) -> None:
         await _add(store, plan_time=int(NOON.timestamp()) - 90)
         status = await _status(store, NOON)

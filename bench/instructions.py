@@ -87,7 +87,10 @@ async def main():
             claim = await store.claim_due(now, "nod_bench", 1_000, ClaimDecision(context))
             runs, more = [*runs, *(each.run for each in claim.runs)], claim.more
         assert len(runs) == SIZE
-        await store.settle([Settlement(run.id, run.token, Succeeded(), run.started, now) for run in runs], SettlementDecision())
+        # Each run has an end of its own, as with an engine.
+        ends = [now + place * timedelta(microseconds=1) for place in range(SIZE)]
+        reports = [Settlement(run.id, run.token, Succeeded(), run.started, end) for run, end in zip(runs, ends)]
+        await store.settle(reports, SettlementDecision())
     await store.close()
 asyncio.run(main())
 """

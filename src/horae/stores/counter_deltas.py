@@ -15,6 +15,7 @@ from ..model.counts import (
     bucket_of_microseconds,
     counter_deltas,
 )
+from ..model.ids import to_microseconds
 from ..model.run import Run
 from ..model.task import TaskState, TaskStatus
 from .codec.json_codecs import microseconds_of
@@ -54,7 +55,7 @@ class CounterDeltas:
         kept as a number and the counter names are built in `total_deltas`."""
         started, ended, _, status = success
         late = microseconds_of[started or run.due] - microseconds_of[run.due]
-        self.succeeded[run.owner, microseconds_of[ended] // HOUR_MICROSECONDS, bucket_of_microseconds(late)] += 1
+        self.succeeded[run.owner, to_microseconds(ended) // HOUR_MICROSECONDS, bucket_of_microseconds(late)] += 1
         if status.state is TaskState.COMPLETED:
             self.completed[run.owner] += 1
 

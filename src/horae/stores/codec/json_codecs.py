@@ -125,7 +125,8 @@ def _to_datetime(number: int) -> datetime:
 
 instant_of: Final[ComputedCache[int, datetime]] = ComputedCache(_to_datetime)
 microseconds_of: Final[ComputedCache[datetime, int]] = ComputedCache(to_microseconds)
-"""For instants that many rows share, such as the one of a claim; for others `to_microseconds` is faster."""
+"""For instants that many rows share, such as the one of a claim. For others, such as the end of a run, `to_microseconds` is
+much faster: a missing value costs as much as twenty conversions."""
 schedules: Final[ComputedCache[str, Schedule]] = ComputedCache(_parse_schedule)
 policies: Final[ComputedCache[str, Policies]] = ComputedCache(_parse_policies)
 targets: Final[ComputedCache[tuple[str, str], Target]] = ComputedCache(lambda parts: Target(*parts))

@@ -201,14 +201,14 @@ def encode_status(task: int, version: int, status: TaskStatus) -> Row:
         counted,
         failures,
         skips_left,
-        None if last_end is None else microseconds_of[last_end],
+        None if last_end is None else to_microseconds(last_end),
         None if last_result is None else replace_lone_surrogates(last_result),
         since,
         cause,
         note,
         until,
         reason,
-        None if ended is None else microseconds_of[ended],
+        None if ended is None else to_microseconds(ended),
     )
 
 
@@ -344,7 +344,7 @@ def encode_success(run_id: str, success: Success) -> Row:
         RunState.SUCCEEDED,
         None,
         None if started is None else microseconds_of[started],
-        microseconds_of[ended],
+        to_microseconds(ended),
         None,
         None if result is None else replace_lone_surrogates(result),
         None,
@@ -446,7 +446,7 @@ def encode_start_event(run: Run) -> Row:
 
 def encode_success_events(task: Task, run: Run, success: Success) -> tuple[Row, ...]:
     """Encode the events of an ordinary success: the end of the run, and that of the task if it is completed."""
-    at = microseconds_of[success.ended]
+    at = to_microseconds(success.ended)
     succeeded = (EventKind.RUN_SUCCEEDED, at, run.owner, run.task_id, run.id, None)
     if success.status.state is not TaskState.COMPLETED:
         return (succeeded,)

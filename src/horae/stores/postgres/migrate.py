@@ -17,6 +17,9 @@ _LOCK_NAMESPACE: Final = 0x486F7261
 """Namespace of the advisory lock that a migration holds: "Hora" in ASCII."""
 _MARKER_TABLES: Final = frozenset({"migrations", "numbering", "agenda", "records"})
 """Tables by which a schema of Horae is recognised."""
+_MIGRATION_SECONDS: Final = 86_400.0
+"""Timeout of a migration, and of the wait for that of another node: it may rewrite a large table, which takes longer than any
+other statement may."""
 _TABLES: Final = (
     "SELECT array_agg(relname::text) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
     " WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')"
@@ -31,7 +34,8 @@ async def migrate(connection: asyncpg.Connection[Any], address: Address) -> None
     newest, _ = steps[-1]
     if await read_version(connection, address) != newest:
         async with connection.transaction(isolation="read_committed"):
-            await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK_NAMESPACE, address.schema)
+            lock = "SELECT pg_advisory_xact_lock($1, hashtext($2))"
+            await connection.execute(lock, _LOCK_NAMESPACE, address.schema, timeout=_MIGRATION_SECONDS)
             await _apply_missing(connection, address, steps)
     await _adjust_event_numbers(connection, address.schema)
 
@@ -62,7 +66,7 @@ async def _apply(connection: asyncpg.Connection[Any], schema: str, number: int, 
         if not await connection.fetchval("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", schema):
             await connection.execute(f"CREATE SCHEMA {schema}")
         await connection.execute(f"CREATE TABLE {schema}.migrations (number integer PRIMARY KEY)")
-    await connection.execute(qualify_tables(script, schema))
+    await connection.execute(qualify_tables(script, schema), timeout=_MIGRATION_SECONDS)
     await connection.execute(f"INSERT INTO {schema}.migrations (number) VALUES ($1)", number)  # noqa: S608
 
 

@@ -11,9 +11,10 @@ from .connection_factory import PostgresConnectionFactory
 from .fast_path import FastClaimer, FastRunUpdater
 from .migrate import migrate
 from .shared_transactions import PostgresSharedTransactions
+from .upkeep import PostgresUpkeep
 
 
-class PostgresStore(PostgresSharedTransactions, SQLStore):
+class PostgresStore(PostgresSharedTransactions, PostgresUpkeep, SQLStore):
     """`clock` decides which counters are old; the default is the system clock."""
 
     kind = "postgres"

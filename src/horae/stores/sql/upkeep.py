@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ...clock import Clock
 from ...model.counts import (
@@ -31,85 +31,8 @@ SCAN_WINDOW: Final = 5_000
 """Task numbers whose runs a server counts at once: counting the whole ledger may take minutes."""
 
 
-class SQLUpkeep(SQLFeed):
-    _clock: Clock
-    _scan_window = SCAN_WINDOW
-
-    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
-        await self._number_events()
-        batch = await RetentionScan(self._database, before, keep_runs, limit, self._scan_window).find(after)
-        if batch.has_counts:
-            this_hour = hour_of(self._clock.now())
-            await self._database.transact(lambda connection: _compact_counters(connection, this_hour), urgent=False)
-        if batch.has_chain_rows:
-            expired = (to_microseconds(before), limit)
-            await self._database.transact(
-                lambda connection: connection.query("drop_chain_rows", *expired), urgent=False
-            )
-        if not batch.has_rows:
-            return TrimResult(more=batch.more, after=batch.cursor.encoded)
-        await self._shorten_logs([row[-1] for row in batch.runs])
-        return await self._database.transact(lambda connection: remove_rows(connection, batch, before), urgent=False)
-
-    async def _shorten_logs(self, run_ids: list[str]) -> None:
-        """Delete long logs before their runs, in slices that are small transactions; at most one slice remains.
-
-        The last lines go first, so that a reader never finds a log without its beginning.
-        """
-        rows = await self._database.query("last_line_number", run_ids) if run_ids else []
-        kept = 0
-        for run_id, last in rows:
-            number = last or 0
-            while kept + number > _LINE_BATCH and number > 0:
-                number = max(0, number - _LINE_BATCH)
-                await self._database.transact(partial(_drop_lines_above, run_id=run_id, number=number), urgent=False)
-            kept += number
-
-    async def check(self) -> tuple[str, ...]:
-        problems: list[str] = []
-        await self._database.read(lambda connection: find_problems(connection, SERVER_CHECKS, problems), extent="all")
-        return tuple(problems)
-
-    async def read_metadata(self, name: str) -> str | None:
-        return next((value for (value,) in await self._database.query("read_metadata", name)), None)
-
-    async def write_metadata(self, name: str, value: str) -> None:
-        await self._database.run_statement(lambda connection: connection.query("write_metadata", name, value))
-
-
-async def _drop_lines_above(connection: Statements, *, run_id: str, number: int) -> None:
-    await connection.query("drop_lines_above", run_id, number)
-
-
-async def _compact_counters(connection: Statements, this_hour: int) -> None:
-    await connection.query("sum_counter_deltas")
-    await connection.query("delete_old_counters", this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS, SWEPT_HOURS)
-    await connection.query("drop_unused_lanes")
-    await connection.query("drop_unused_lane_turns")
-
-
 Check: TypeAlias = tuple[str, Callable[..., str]]
 """A statement that finds contradictions, and the sentence for one of its rows."""
-
-
-async def find_problems(connection: Statements, checks: Iterable[Check], problems: list[str]) -> None:
-    """Append one sentence for each contradiction, so that those before a failure are known."""
-    for name, describe in checks:
-        # A query may return a task once for each of its labels.
-        problems += dict.fromkeys(describe(*row) for row in await connection.query(name))
-    problems += await _find_link_problems(connection)
-    problems += find_row_problems(map(decode_chain_row, await connection.query("doubtful_chain_rows")))
-
-
-async def _find_link_problems(connection: Statements) -> list[str]:
-    rows = await connection.query("chained_tasks")
-    found = contradicting_links((decode_task(row[:-1]), TaskState(row[-1])) for row in rows)
-    if not found:
-        return []
-    present = {
-        decode_task(row).id for row in await connection.query("linked_tasks", sorted({each for each, _ in found}))
-    }
-    return [describe_link(predecessor, successor) for predecessor, successor in found if predecessor in present]
 
 
 def _checks() -> Iterator[Check]:
@@ -153,6 +76,89 @@ SERVER_CHECKS: Final = (
     *CHECKS,
     ("runs_live_and_ended", lambda run_id: f"The run {run_id} is live, but the ledger says that it has ended."),
 )
+
+
+class SQLUpkeep(SQLFeed):
+    _clock: Clock
+    _scan_window = SCAN_WINDOW
+    _checks: ClassVar[tuple[Check, ...]] = SERVER_CHECKS
+
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
+        await self._number_events()
+        batch = await RetentionScan(self._database, before, keep_runs, limit, self._scan_window).find(after)
+        if batch.has_counts:
+            this_hour = hour_of(self._clock.now())
+            await self._database.transact(lambda connection: _compact_counters(connection, this_hour), urgent=False)
+        if batch.has_chain_rows:
+            expired = (to_microseconds(before), limit)
+            await self._database.transact(
+                lambda connection: connection.query("drop_chain_rows", *expired), urgent=False
+            )
+        if not batch.has_rows:
+            return TrimResult(more=batch.more, after=batch.cursor.encoded)
+        await self._shorten_logs([row[-1] for row in batch.runs])
+        return await self._database.transact(
+            lambda connection: self._remove_rows(connection, batch, before), urgent=False
+        )
+
+    async def _remove_rows(self, connection: Statements, batch: ExpiredRows, before: datetime) -> TrimResult:
+        return await remove_rows(connection, batch, before)
+
+    async def _shorten_logs(self, run_ids: list[str]) -> None:
+        """Delete long logs before their runs, in slices that are small transactions; at most one slice remains.
+
+        The last lines go first, so that a reader never finds a log without its beginning.
+        """
+        rows = await self._database.query("last_line_number", run_ids) if run_ids else []
+        kept = 0
+        for run_id, last in rows:
+            number = last or 0
+            while kept + number > _LINE_BATCH and number > 0:
+                number = max(0, number - _LINE_BATCH)
+                await self._database.transact(partial(_drop_lines_above, run_id=run_id, number=number), urgent=False)
+            kept += number
+
+    async def check(self) -> tuple[str, ...]:
+        problems: list[str] = []
+        await self._database.read(lambda connection: find_problems(connection, self._checks, problems), extent="all")
+        return tuple(problems)
+
+    async def read_metadata(self, name: str) -> str | None:
+        return next((value for (value,) in await self._database.query("read_metadata", name)), None)
+
+    async def write_metadata(self, name: str, value: str) -> None:
+        await self._database.run_statement(lambda connection: connection.query("write_metadata", name, value))
+
+
+async def _drop_lines_above(connection: Statements, *, run_id: str, number: int) -> None:
+    await connection.query("drop_lines_above", run_id, number)
+
+
+async def _compact_counters(connection: Statements, this_hour: int) -> None:
+    await connection.query("sum_counter_deltas")
+    await connection.query("delete_old_counters", this_hour, RETAINED_HOURS, OUTCOME_RETAINED_HOURS, SWEPT_HOURS)
+    await connection.query("drop_unused_lanes")
+    await connection.query("drop_unused_lane_turns")
+
+
+async def find_problems(connection: Statements, checks: Iterable[Check], problems: list[str]) -> None:
+    """Append one sentence for each contradiction, so that those before a failure are known."""
+    for name, describe in checks:
+        # A query may return a task once for each of its labels.
+        problems += dict.fromkeys(describe(*row) for row in await connection.query(name))
+    problems += await _find_link_problems(connection)
+    problems += find_row_problems(map(decode_chain_row, await connection.query("doubtful_chain_rows")))
+
+
+async def _find_link_problems(connection: Statements) -> list[str]:
+    rows = await connection.query("chained_tasks")
+    found = contradicting_links((decode_task(row[:-1]), TaskState(row[-1])) for row in rows)
+    if not found:
+        return []
+    present = {
+        decode_task(row).id for row in await connection.query("linked_tasks", sorted({each for each, _ in found}))
+    }
+    return [describe_link(predecessor, successor) for predecessor, successor in found if predecessor in present]
 
 
 _EVENT_BATCH: Final = 1_000

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from ...model.ids import to_microseconds
 from ..codec.columns import run_instants, run_names
 from ..codec.json_codecs import microseconds_of, replace_lone_surrogates
 from ..sql.claims.ordinary_batch import OrdinaryBatch, common_run_values, count_successes, is_completing
@@ -58,7 +59,7 @@ def write_ends(connection: SqliteConnection, batch: OrdinaryBatch) -> None:
     events: list[Any] = []
     for known, run, success in batch.ends:
         started, ended_at, result, status = success
-        ended, last_result, is_last = microseconds_of[ended_at], None, is_completing(success)
+        ended, last_result, is_last = to_microseconds(ended_at), None, is_completing(success)
         if result is not None:
             result, last_result = replace_lone_surrogates(result), replace_lone_surrogates(status.last_result)
         run_id, task_id, owner = run_names(run)

@@ -14,7 +14,7 @@ from horae.model.limits import CLAIM_SLICE
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.named_sql import read_migrations
-from horae.stores.postgres import PostgresStore, migrate
+from horae.stores.postgres import PostgresStore, connection_factory, migrate
 from horae.testing.contracts.stores.setup import add_tasks, claim_all, get_facts, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
@@ -277,6 +277,16 @@ async def test_upgrade_waits_for_a_running_upgrade(postgres_server: PostgresServ
         await rival.execute("ROLLBACK")
         await opening
         await store.close()
+
+
+async def test_migration_may_take_longer_than_any_other_statement(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, steps = new_schema(postgres_server), read_migrations(ROOM)
+    monkeypatch.setattr(connection_factory, "_COMMAND_SECONDS", 2.0)
+    monkeypatch.setattr(migrate, "read_migrations", lambda _: [*steps, (len(steps) + 1, "SELECT pg_sleep(2.5)")])
+    async with open_store(url) as store:
+        assert await store.check() == ()
 
 
 async def test_open_and_close_are_idempotent(postgres_server: PostgresServer) -> None:

@@ -31,6 +31,7 @@ FULL_SCANS = {
     "wrong_state_counters",
     "mislabelled_tasks",
     "runs_live_and_ended",
+    "unlisted_tasks",
     "count_parts",
     "counters_page",
     "sum_counter_deltas",
@@ -145,10 +146,14 @@ PAGES = {
         "labels_pkey",
     ),
     "tasks_page_paused_or_failed": (
-        "0, 101, '{completed}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'completed'",
-        "task_state_completed_or_cancelled",
+        "0, 101, '{paused}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'paused'",
+        "task_state_listed",
     ),
-    "tasks_page_failing": ("0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[]'", "task_state_failing"),
+    "tasks_page_completed_or_cancelled": (
+        "0, 101, '{completed}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'completed'",
+        "runs_completing",
+    ),
+    "tasks_page_failing": ("0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[]'", "task_state_listed"),
     "tasks_page_of_cause": (
         "0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'awaiting_approval'",
         "task_state_pause_cause",
@@ -166,6 +171,8 @@ RARE = """
 UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
 UPDATE tasks SET labels = '[["room","a"],["team","b"]]' WHERE seq % 2000 = 0;
 UPDATE task_state SET state = 'completed' WHERE task % 2000 = 0;
+UPDATE runs SET completes = 1 WHERE planned % 1999 = 0;
+UPDATE task_state SET state = 'completed', completed_by_run = 1 WHERE task IN (SELECT task FROM runs WHERE completes = 1);
 UPDATE task_state SET failures = 2 WHERE task % 2001 = 0;
 UPDATE task_state SET state = 'paused', paused_since = 0, pause_note = '',
   pause_cause = CASE WHEN task % 2002 = 0 THEN 'awaiting_approval' ELSE 'requested' END WHERE task % 7 = 0;

@@ -37,7 +37,7 @@ UPDATE @task_state SET
   version = given.version, state = given.state, counted = given.counted, failures = given.failures,
   skips_left = given.skips_left, last_end = given.last_end, last_result = given.last_result,
   paused_since = given.paused_since, pause_cause = given.pause_cause, pause_note = given.pause_note,
-  pause_until = given.pause_until, reason = given.reason, ended = given.ended
+  pause_until = given.pause_until, reason = given.reason, ended = given.ended, completed_by_run = NULL
 FROM unnest(
   $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::text[],
   $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::text[], $14::text::bigint[]

@@ -137,7 +137,8 @@ WITH
     UPDATE @task_state SET
       version = task_state.version + 1, state = CASE WHEN confirmed.stays_active IS NULL THEN 'completed' ELSE task_state.state END,
       failures = 0, last_end = confirmed.ended, last_result = confirmed.last_result,
-      ended = CASE WHEN confirmed.stays_active IS NULL THEN confirmed.ended ELSE task_state.ended END
+      ended = CASE WHEN confirmed.stays_active IS NULL THEN confirmed.ended ELSE task_state.ended END,
+      completed_by_run = CASE WHEN confirmed.stays_active IS NULL THEN 1 ELSE task_state.completed_by_run END
     FROM confirmed WHERE task_state.task = confirmed.task
   ),
   removed_live_runs AS (
@@ -149,10 +150,11 @@ WITH
       confirmed.first_place, confirmed.stays_active
   ),
   inserted_runs AS (
-    INSERT INTO @runs ({row_columns})
+    INSERT INTO @runs ({row_columns}, completes)
     SELECT
       id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
-      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL, input, NULL
+      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL, input, NULL,
+      CASE WHEN stays_active IS NULL THEN 1 END
     FROM removed_live_runs
   ),
   inserted_deltas AS (
@@ -230,7 +232,7 @@ SELECT count(*) FROM inserted_runs
 
 -- name: write_ends
 -- Writes an ordinary settlement: task status, successful runs that move to the ledger, counters and events. A task that
--- does not stay active is completed. `first_place` is the place of the first event of each run in the transaction; if all
+-- does not stay active is completed, and its run says so (`completes`). `first_place` is the place of the first event of each run in the transaction; if all
 -- runs have the same events, these are one bundle row.
 WITH
   ending AS MATERIALIZED (
@@ -243,7 +245,8 @@ WITH
     UPDATE @task_state SET
       version = task_state.version + 1, state = CASE WHEN ending.stays_active IS NULL THEN 'completed' ELSE task_state.state END,
       failures = 0, last_end = ending.ended, last_result = ending.last_result,
-      ended = CASE WHEN ending.stays_active IS NULL THEN ending.ended ELSE task_state.ended END
+      ended = CASE WHEN ending.stays_active IS NULL THEN ending.ended ELSE task_state.ended END,
+      completed_by_run = CASE WHEN ending.stays_active IS NULL THEN 1 ELSE task_state.completed_by_run END
     FROM ending WHERE task_state.task = ending.task
   ),
   removed_live_runs AS (
@@ -255,10 +258,11 @@ WITH
       ending.first_place, ending.stays_active
   ),
   inserted_runs AS (
-    INSERT INTO @runs ({row_columns})
+    INSERT INTO @runs ({row_columns}, completes)
     SELECT
       id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
-      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL, input, NULL
+      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL, input, NULL,
+      CASE WHEN stays_active IS NULL THEN 1 END
     FROM removed_live_runs
   ),
   inserted_deltas AS (

@@ -17,13 +17,28 @@ WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 SELECT count(*) FROM (SELECT FROM @tasks WHERE target_kind = $1 LIMIT $2) AS tasks
 
 -- name: tasks_page_paused_or_failed
--- also: tasks_page_completed_or_cancelled
 SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
-WHERE task_state.state = $11 AND {task_filter} ORDER BY task_state.task LIMIT $2
+WHERE task_state.listed_state = $11 AND {task_filter} ORDER BY task_state.task LIMIT $2
+
+-- name: tasks_page_completed_or_cancelled
+-- A task that an ordinary success completed is found by that run. As in tasks_page_of_label, the planner reads task by task
+-- until the page is full.
+SELECT listed.task, matches.version
+FROM (
+  SELECT DISTINCT task FROM (
+    SELECT task FROM @task_state WHERE listed_state = $11 AND task > $1
+    UNION ALL
+    SELECT task FROM @runs WHERE completes = 1 AND task > $1 AND $11 = 'completed'
+  ) AS either ORDER BY task
+) AS listed CROSS JOIN LATERAL (
+  SELECT task_state.version FROM @tasks JOIN @task_state ON task_state.task = tasks.seq
+  WHERE tasks.seq = listed.task AND task_state.task = listed.task AND task_state.state = $11 AND {task_filter} LIMIT 1
+) AS matches
+ORDER BY listed.task LIMIT $2
 
 -- name: tasks_page_failing
 SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
-WHERE task_state.state = 'active' AND task_state.failures > 0 AND task_state.task > $1 AND {task_filter}
+WHERE task_state.listed_state = 'failing' AND task_state.task > $1 AND {task_filter}
 ORDER BY task_state.task LIMIT $2
 
 -- name: tasks_page_failing_of_owner
@@ -34,7 +49,7 @@ ORDER BY tasks.seq LIMIT $2
 
 -- name: tasks_page_of_cause
 SELECT tasks.seq, task_state.version FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
-WHERE task_state.state = 'paused' AND task_state.pause_cause = $11 AND task_state.task > $1 AND {task_filter}
+WHERE task_state.listed_state = 'paused' AND task_state.pause_cause = $11 AND task_state.task > $1 AND {task_filter}
 ORDER BY task_state.task LIMIT $2
 
 -- name: tasks_page_of_cause_and_owner

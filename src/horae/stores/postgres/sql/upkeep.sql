@@ -2,18 +2,28 @@
 
 -- name: expired_rows
 -- One statement, because an idle node runs no other. An expired run was also planned before the limit, so the index on
--- planned instants finds it; events are taken from the oldest up to the first that is not expired.
-SELECT
-  (
-    SELECT json_agg(json_build_array(task, planned, attempt, origin, id))::text FROM (
-      SELECT task, planned, attempt, origin, id FROM @runs
-      WHERE planned + 0 < $1 AND ended < $1 ORDER BY planned + 0 LIMIT $2
-    ) AS old_runs
+-- planned instants finds it; events are taken from the oldest up to the first that is not expired. A run that completed its
+-- task counts twice, because the task is removed with it; the first run is taken in any case.
+WITH
+  oldest_runs AS (
+    SELECT task, planned, attempt, origin, id, completes FROM @runs
+    WHERE planned + 0 < $1 AND ended < $1 ORDER BY planned + 0 LIMIT $2
   ),
+  old_runs AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT
+        *, row_number() OVER run_order AS number, sum(1 + coalesce(completes, 0)) OVER run_order AS row_count
+      FROM oldest_runs WINDOW run_order AS (ORDER BY planned + 0 ROWS UNBOUNDED PRECEDING)
+    ) AS counted_runs WHERE number = 1 OR row_count <= $2
+  )
+SELECT
+  (SELECT json_agg(json_build_array(task, planned, attempt, origin, id) ORDER BY number)::text FROM old_runs),
   (
     SELECT json_agg(task)::text FROM (
-      SELECT task FROM @task_state
-      WHERE ended IS NOT NULL AND ended < $1 AND state IN ('completed', 'failed', 'cancelled')
+      SELECT DISTINCT task FROM old_runs WHERE completes = 1
+      UNION ALL
+      (SELECT task FROM @task_state
+      WHERE listed_end IS NOT NULL AND listed_end < $1 AND state IN ('completed', 'failed', 'cancelled')
         AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM @live_runs WHERE live_runs.task = task_state.task)
         AND NOT EXISTS (SELECT 1 FROM @agenda WHERE agenda.task = task_state.task)
@@ -21,7 +31,7 @@ SELECT
           SELECT 1 FROM @tasks WHERE tasks.seq = task_state.task
             AND (tasks.successors IS NOT NULL OR (task_state.state = 'failed' AND tasks.schedule LIKE '{"kind":"after"%'))
         )
-      ORDER BY ended LIMIT $2
+      ORDER BY listed_end LIMIT $2)
     ) AS old_tasks
   ),
   (
@@ -97,6 +107,18 @@ DELETE FROM @runs USING unnest(
 WHERE runs.task = expired.task AND runs.planned = expired.planned AND runs.attempt = expired.attempt
   AND runs.origin = expired.origin
 RETURNING 1
+
+-- name: list_completed_tasks
+-- Tasks that outlive the run that completed them are found by their own row from now on.
+UPDATE @task_state SET completed_by_run = NULL
+WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) AND completed_by_run = 1
+  AND (SELECT 1 FROM @runs WHERE runs.task = task_state.task AND runs.completes = 1 ORDER BY runs.task LIMIT 1) IS NULL
+
+-- name: unlisted_tasks
+SELECT tasks.id FROM @task_state JOIN @tasks ON tasks.seq = task_state.task
+WHERE task_state.completed_by_run = 1
+  AND NOT EXISTS (SELECT 1 FROM @runs WHERE runs.task = task_state.task AND runs.completes = 1)
+ORDER BY tasks.id
 
 -- name: drop_lines
 DELETE FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from ....model.change import Change, OrdinaryStart, OrdinarySuccess, Start, Success
 from ....model.counts import bucket_of_microseconds
+from ....model.ids import to_microseconds
 from ....model.run import Run
 from ....model.task import TaskState
 from ...codec.columns import claim_of_run
@@ -106,17 +108,26 @@ def common_run_values(runs: Sequence[Run]) -> list[Any] | None:
 
 
 def count_successes(batch: OrdinaryBatch) -> CounterDeltas:
-    """Return what the successes add to the counters. Runs of an owner that are equally late and end in one hour are counted
-    together."""
+    """Return what the successes add to the counters. Runs of an owner that are equally late are counted together, if all
+    runs of the batch end in one hour."""
     deltas = CounterDeltas()
-    ends = [(run.owner, ended, started, run.due) for _, run, (started, ended, _, _) in batch.ends]
-    for (owner, ended, started, due), number in Counter(ends).items():
-        late = 0 if started is None else microseconds_of[started] - microseconds_of[due]
-        hour = microseconds_of[ended] // HOUR_MICROSECONDS
+    ended = [success.ended for _, _, success in batch.ends]
+    hour = _hour_of(min(ended))
+    if hour != _hour_of(max(ended)):
+        for _, run, success in batch.ends:
+            deltas.count_success(run, success)
+        return deltas
+    starts = [(run.owner, success.started, run.due) for _, run, success in batch.ends]
+    for (owner, started, due), number in Counter(starts).items():
+        late = 0 if started is None else to_microseconds(started) - to_microseconds(due)
         deltas.succeeded[owner, hour, bucket_of_microseconds(late)] += number
     for owner, number in Counter([run.owner for _, run, success in batch.ends if is_completing(success)]).items():
         deltas.completed[owner] += number
     return deltas
+
+
+def _hour_of(at: datetime) -> int:
+    return to_microseconds(at) // HOUR_MICROSECONDS
 
 
 def task_after_start(known: CachedTask, start: Start) -> CachedTask:

@@ -34,7 +34,7 @@ from tests.sizes import SOAK
 TINY = Counts(instants=1, texts=1, rounds=1, singles=1, processes=1, values=1, zones=1)
 IDENTITY = {
     "tasks": {"seq", "id", "owner", "name", "created", "labels"},
-    "task_state": {"task", "last_end", "paused_since", "ended"},
+    "task_state": {"task", "last_end", "paused_since", "ended", "listed_end"},
     "agenda": {"task", "due", "planned", "owner"},
     "runs": {"id", "task", "owner", "planned", "due", "claimed", "started", "ended"},
 }

@@ -118,7 +118,7 @@ def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Out
 
 @pytest.mark.parametrize("command", ["up", "up ticking.py"], ids=["two processes", "one process"])
 def test_up_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage, command: str) -> None:
-    loops = ("sealing of the audit trail", "alarm for missed runs", "waking by notification")
+    loops = ("sealing of the audit trail", "waking by notification")
     up = postgres_outage.start(command)
     postgres_outage.server.shut_down()
     wait_for_pauses(up, loops)

@@ -9,6 +9,7 @@ from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
 from horae.service.accounts.calendar_tokens import CalendarTokens
+from horae.service.accounts.credential_lookup import CredentialLookup
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
@@ -68,6 +69,7 @@ SERVICES: Final = (
     Lanes,
     Nodes,
     Accounts,
+    CredentialLookup,
     Agents,
     Approvals,
     FireRights,

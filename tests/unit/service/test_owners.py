@@ -29,6 +29,12 @@ from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
 from horae.service.accounts.calendar_tokens import CalendarTokens
+from horae.service.accounts.credential_lookup import (
+    CredentialLocation,
+    CredentialLookup,
+    CredentialState,
+    read_credential,
+)
 from horae.service.accounts.identity import Identity
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
@@ -336,6 +342,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Nodes, "drain"): "test_only_an_admin_drains_nodes",
     (Nodes, "drain_host"): "test_only_an_admin_drains_nodes",
     (SecretVault, "with_records"): "test_secret_of_another_owner_is_absent",
+    (CredentialLookup, "locate"): "test_credential_is_unknown_without_its_secret",
     (Accounts, "get"): "test_account_of_another_owner_is_absent",
     (Accounts, "put"): "test_account_of_another_owner_is_absent",
     (Accounts, "revoke"): "test_account_of_another_owner_is_absent",
@@ -486,6 +493,21 @@ async def test_calendar_token_of_another_owner_is_absent() -> None:
         assert (await tokens.make(BOB, "mine"))[0].owner == "bob"
         assert [each.name for each in await tokens.all(ADA)] == ["phone"]
         assert (await tokens.authenticate(text)).owner == "ada"
+
+
+async def test_credential_is_unknown_without_its_secret() -> None:
+    async with open_harness() as harness:
+        for name in ("ada", "bob"):
+            await harness.service.accounts.put(CHIEF, name)
+        _, text = await harness.service.calendar_tokens.make(ADA, "phone")
+        _, other = await harness.service.calendar_tokens.make(BOB, "phone")
+        mine, theirs = read_credential(text), read_credential(other)
+        assert mine is not None
+        assert theirs is not None
+        lookup = harness.service.credential_lookup
+        assert await lookup.locate(mine) == CredentialLocation(CredentialState.HERE, "ada")
+        guessed = theirs._replace(proof=mine.proof)
+        assert await lookup.locate(guessed) == CredentialLocation(CredentialState.UNKNOWN)
 
 
 async def event_numbers_say_nothing_about_other_owners(harness: ServiceHarness) -> None:

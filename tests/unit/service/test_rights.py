@@ -517,6 +517,7 @@ UNASKED: Final = frozenset(
         "reach",
         "read",
         "charge",
+        "locate",
         "reserve",
         "resolve",
         "row",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final, TypeVar
 
+from ...clock import SystemClock
 from ...errors import StoreUnavailable
 from ..codec.rows import Row
 from .connection import Connection, ConnectionFactory, ReadExtent
@@ -15,7 +16,10 @@ from .session_thread import SessionThread
 
 _T = TypeVar("_T")
 
-_MAX_TRIES: Final = 6
+_PAUSES: Final = (0.0, 0.0, 0.005, 0.02, 0.08, 0.32)
+"""Seconds before each try. After a deadlock the other transaction needs a moment to take the lock that it waited for: a try at
+once may take that lock again, and end in the same deadlock."""
+_CLOCK: Final = SystemClock()
 _CONNECTIONS: Final = 6
 _SIDE_CONNECTIONS: Final = 2
 
@@ -123,7 +127,9 @@ class Session:
             raise translated from error
 
     async def _transact(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
-        for tries_left in range(_MAX_TRIES - 1, -1, -1):
+        for tries_left, pause in _tries():
+            if pause:
+                await _CLOCK.pause(pause)
             async with pool.acquire() as connection:
                 try:
                     await connection.begin()
@@ -142,7 +148,9 @@ class Session:
         raise AssertionError
 
     async def _run_statement(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
-        for tries_left in range(_MAX_TRIES - 1, -1, -1):
+        for tries_left, pause in _tries():
+            if pause:
+                await _CLOCK.pause(pause)
             try:
                 async with pool.acquire() as connection:
                     result = await work(connection)
@@ -177,6 +185,11 @@ class Session:
                 await self._rollback(connection, error)
                 raise
             return result
+
+
+def _tries() -> Iterator[tuple[int, float]]:
+    """Yield the number of further tries and the pause before this one, for each try."""
+    return zip(range(len(_PAUSES) - 1, -1, -1), _PAUSES, strict=True)
 
 
 async def _run_alone(pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:

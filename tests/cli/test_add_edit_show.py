@@ -113,7 +113,7 @@ def test_add_with_a_key_creates_one_task(cli: Cli) -> None:
 
 def test_add_can_create_a_paused_task(cli: Cli) -> None:
     done = cli("add", "every 5m", "--say", "tick", "--pause")
-    assert "paused; horae resume" in done.out
+    assert "paused; resume it by horae resume" in done.out
     assert cli("ls", "--json").json[0]["state"] == "paused"
 
 

@@ -11,6 +11,8 @@ from typing import Final, Self
 from tests.servers.ports import HOST
 
 _PIECE: Final = 64 * 1024
+ECHO_THREAD: Final = "echo"
+"""Name of the thread of a connection."""
 
 
 class EchoServer:
@@ -43,7 +45,7 @@ class EchoServer:
                 connection, _ = self._entrance.accept()
             except OSError:
                 return
-            thread = Thread(target=self._echo, args=(connection,), daemon=True)
+            thread = Thread(target=self._echo, name=ECHO_THREAD, args=(connection,), daemon=True)
             self._threads.append(thread)
             thread.start()
 

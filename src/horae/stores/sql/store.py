@@ -35,7 +35,7 @@ class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLMessage
         self._clock = clock
         self._task_cache = TaskCache()
         self._read_cache = TaskCache()
-        self._session = Session(factory, connections, self._clear_caches)
+        self._session = Session(factory, clock, connections, self._clear_caches)
         self._database: Transactions = self._session
         self._claimer = Claimer(self._session, self._task_cache, dialect)
         self._run_updater = RunUpdater(self._session, self._task_cache)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final, TypeVar
 
-from ...clock import SystemClock
+from ...clock import Clock
 from ...errors import StoreUnavailable
 from ..codec.rows import Row
 from .connection import Connection, ConnectionFactory, ReadExtent
@@ -19,7 +19,6 @@ _T = TypeVar("_T")
 _PAUSES: Final = (0.0, 0.0, 0.005, 0.02, 0.08, 0.32)
 """Seconds before each try. After a deadlock the other transaction needs a moment to take the lock that it waited for: a try at
 once may take that lock again, and end in the same deadlock."""
-_CLOCK: Final = SystemClock()
 _CONNECTIONS: Final = 6
 _SIDE_CONNECTIONS: Final = 2
 
@@ -30,9 +29,14 @@ class Session:
     they never wait for the main loop. `on_connect` is called after each new connection, before it is used."""
 
     def __init__(
-        self, factory: ConnectionFactory, pool_size: int = _CONNECTIONS, on_connect: Callable[[], None] = lambda: None
+        self,
+        factory: ConnectionFactory,
+        clock: Clock,
+        pool_size: int = _CONNECTIONS,
+        on_connect: Callable[[], None] = lambda: None,
     ) -> None:
         self._factory = factory
+        self._clock = clock
         self._on_connect = on_connect
         self._pool_size = pool_size
         self._home_loop: asyncio.AbstractEventLoop | None = None
@@ -129,7 +133,7 @@ class Session:
     async def _transact(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         for tries_left, pause in _tries():
             if pause:
-                await _CLOCK.pause(pause)
+                await self._clock.pause(pause)
             async with pool.acquire() as connection:
                 try:
                     await connection.begin()
@@ -150,7 +154,7 @@ class Session:
     async def _run_statement(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         for tries_left, pause in _tries():
             if pause:
-                await _CLOCK.pause(pause)
+                await self._clock.pause(pause)
             try:
                 async with pool.acquire() as connection:
                     result = await work(connection)

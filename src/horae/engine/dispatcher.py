@@ -142,7 +142,7 @@ class Dispatcher:
             self._is_serialized = self._is_serialized and claim.more
             self._last_slice = len(claim.runs) if claim.more else 0
             return claim
-        results = await self._claim_two_slices(share)
+        results = await asyncio.gather(self.step(share), self.step(share), return_exceptions=True)
         claims = [claim for claim in results if isinstance(claim, Claim)]
         self._last_slice = min(len(claim.runs) for claim in claims) if len(claims) == len(results) else 0
         for result in results:
@@ -150,21 +150,6 @@ class Dispatcher:
                 raise result
         self._is_serialized = self._last_slice == 0
         return _merge_claims(*claims)
-
-    async def _claim_two_slices(self, share: int) -> list[Claim | BaseException]:
-        """Claim two slices concurrently. The first claim reaches the store before this suspends, so that the store works while
-        the runs of earlier claims execute."""
-        second = asyncio.ensure_future(self.step(share))
-        results: list[Claim | BaseException] = []
-        try:
-            results.append(await self.step(share))
-        except asyncio.CancelledError:
-            second.cancel()
-            raise
-        except Exception as error:  # noqa: BLE001 - raised by the caller, after the second one
-            results.append(error)
-        results += await asyncio.gather(second, return_exceptions=True)
-        return results
 
     def request_route_check(self) -> None:
         """Check the routes with the next claim: a notification may mean that an entry was parked for this node."""
@@ -223,8 +208,6 @@ class Dispatcher:
         while not self._closing:
             self._alarm.begin_poll()
             self._is_claiming = True
-            turns: list[None] = []
-            turn = asyncio.get_running_loop().call_soon(turns.append, None)
             try:
                 claim = await self.claim_slices()
             except StoreError as error:
@@ -232,14 +215,11 @@ class Dispatcher:
                 continue
             finally:
                 self._is_claiming = False
-                turn.cancel()
             self.on_claimed()
             if claim.more and self._runner.free_capacity > 0:
-                if not turns or self._runner.free_capacity < len(claim.runs):
-                    # Yield to the claimed runs first: very short ones end at once and free room, and a store that never suspends
-                    # would keep them waiting.
-                    await self._clock.pause(0)
-                # Else these runs execute while the store works on the next claim.
+                # Yield to the claimed runs first: very short ones end at once and free room, and a store that never suspends
+                # would keep them waiting.
+                await self._clock.pause(0)
                 continue
             if claim.more:
                 self._runner.request_room()

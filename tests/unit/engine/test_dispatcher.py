@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -13,16 +13,14 @@ from horae.engine.engine import Engine
 from horae.errors import StoreError
 from horae.lifecycle.fire import fire as really_fire
 from horae.lifecycle.start import ClaimContext
-from horae.model.change import Change, Facts, FireDecision
+from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.limits import CLAIM_SLICE
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
-from horae.ports.store import Claim
 from horae.ports.target import Invocation
-from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node
 from horae.virtual_time import VirtualClock
 from tests.unit.engine.engine_setup import (
@@ -224,35 +222,6 @@ async def test_runs_start_between_claim_batches(clock: VirtualClock) -> None:
     await engine.start()
     await wait_until(clock, lambda: len(begun_at_claims) == 500)
     assert begun_at_claims[0] < store.count("claim_due") - 1
-    await engine.stop()
-
-
-class SuspendingStore(MemoryStore):
-    """Suspends in each claim, as a store on a server or in a thread does."""
-
-    async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        turn = asyncio.Event()
-        asyncio.get_running_loop().call_soon(turn.set)
-        await turn.wait()
-        return await super().claim_due(now, node, room, decide)
-
-
-@pytest.mark.parametrize(("capacity", "claims"), [(1_000, 2), (CLAIM_SLICE, 1)])
-async def test_next_claim_begins_before_the_claimed_runs_execute_if_there_is_room(
-    clock: VirtualClock, capacity: int, claims: int
-) -> None:
-    store, begun_at_claims = FaultyStore(SuspendingStore()), list[int]()
-
-    async def act(_: Invocation) -> Outcome:
-        begun_at_claims.append(store.count("claim_due"))
-        return Succeeded()
-
-    engine = make_engine(store, ScriptedTarget(act), clock, capacity=capacity)
-    for _ in range(3 * CLAIM_SLICE):
-        await add_task(store, NOON, clock.now())
-    await engine.start()
-    await wait_until(clock, lambda: len(begun_at_claims) == 3 * CLAIM_SLICE)
-    assert begun_at_claims[0] == claims
     await engine.stop()
 
 
